@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import tracemalloc
 
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
 from vnicaudit.model.refs import NicRef
@@ -53,7 +54,7 @@ def main() -> None:
     end = RunEnd("", (TargetResult(_TARGET, "ok", domains=servers),), Summary(domains=servers))
     for by in ("", *GROUP_BY):
         tracemalloc.start()
-        report = writer("text", Options(width=100, group_by=by))
+        report = writer("text", Options(width=100, group_by=by, wordings=every_platform().wordings))
         report.start(RunInfo(Tool("vnicaudit", ""), "", tuple))
         size = lines = 0
         for number in range(servers):

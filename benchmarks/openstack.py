@@ -97,7 +97,7 @@ def read_all(cloud: CloudLogin) -> int:
 def audit_all(cloud: CloudLogin) -> int:
     """Everything vnicaudit reads, and every rule on all of it."""
     engine, host, done, found = DomainAuditor(rule_ids(), every_platform()), HostConfig(), 0, 0
-    descriptions = DescriptionAuditor(rule_ids())
+    descriptions = DescriptionAuditor(rule_ids(), every_platform().wordings)
     for item in read(cloud.name, deadline=_DEADLINE).items:
         if isinstance(item, Domain):
             if item.unjudged:

@@ -25,6 +25,7 @@ from vnicaudit.reports.line_rate import LineRateReport
 from vnicaudit.reports.plan.plan_file import FilePlan
 from vnicaudit.reports.profiles.json import ProfilesReport
 from vnicaudit.reports.report_file import FileExplanation, Report
+from vnicaudit.reports.runs.dry_run import DryRunReport
 from vnicaudit.reports.runs.json import RunsReport
 
 FOLDER = Path(__file__).parent / "schemas"
@@ -35,6 +36,7 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.rules-1.json": RulesReport,
     "vnicaudit.plan-1.json": FilePlan,
     "vnicaudit.runs-1.json": RunsReport,
+    "vnicaudit.dry-run-1.json": DryRunReport,
     "vnicaudit.bench-1.json": BenchResult,
     "vnicaudit.profiles-1.json": ProfilesReport,
     "vnicaudit.line-rate-1.json": LineRateReport,

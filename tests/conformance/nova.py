@@ -125,7 +125,7 @@ def _loaded(home: Path) -> list[Path]:
 
 def _refused(configs: list[NovaConfig]) -> set[tuple[str, str]]:
     found = set()
-    judge = DescriptionAuditor(_REFUSALS)
+    judge = DescriptionAuditor(_REFUSALS, every_platform().wordings)
     for config in configs:
         for finding in judge.audit(config, "t").findings:
             section, _, rest = finding.message.removeprefix("[").partition("] ")

@@ -9,7 +9,13 @@ from typing import get_args
 
 import pytest
 
-from vnicaudit.model.reasons import BlockedCode, ModeCode, NotPlannedCode
+from vnicaudit.model.reasons import (
+    BlockedCode,
+    FixRefusal,
+    ModeCode,
+    NotAppliedCode,
+    NotPlannedCode,
+)
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "reasons.md"
@@ -17,6 +23,8 @@ TABLES = {
     "Not planned": get_args(NotPlannedCode),
     "Blocked": get_args(BlockedCode),
     "Mode": get_args(ModeCode),
+    "Not applied": get_args(NotAppliedCode),
+    "Not fixed": get_args(FixRefusal),
 }
 
 
@@ -33,7 +41,7 @@ def test_there_is_no_other_table() -> None:
 
 
 def test_no_code_is_given_by_nobody() -> None:
-    folders = (ROOT / "vnicaudit" / name for name in ("remedy", "platforms"))
+    folders = (ROOT / "vnicaudit" / name for name in ("remedy", "platforms", "cli/remedy"))
     files = [*chain(*(folder.rglob("*.py") for folder in folders))]
     files.append(ROOT / "vnicaudit" / "model" / "plan.py")
     given = set(re.findall(r'"([a-z-]+)"', "".join(one.read_text("utf-8") for one in files)))

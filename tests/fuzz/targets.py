@@ -27,7 +27,7 @@ from vnicaudit.platforms.qemu.domain import domain_of
 from vnicaudit.platforms.qemu.read import looks_like, read_text
 
 _HOST = HostConfig(arch="x86_64")
-_JUDGE = DescriptionAuditor(rule_ids())
+_JUDGE = DescriptionAuditor(rule_ids(), every_platform().wordings)
 
 
 def read_xml(data: bytes) -> None:

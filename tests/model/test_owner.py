@@ -10,7 +10,14 @@ import pytest
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.location import Location
 from vnicaudit.model.macs import NicSeen
-from vnicaudit.model.owner import KnownOwner, OutsideOwner, Owner, name_of, owner_named
+from vnicaudit.model.owner import (
+    KnownOwner,
+    OutsideOwner,
+    Owner,
+    name_of,
+    owner_named,
+    rewritten_by,
+)
 
 
 @pytest.mark.parametrize("name", [*get_args(KnownOwner), "inventory", "host", ""])
@@ -23,7 +30,15 @@ def test_one_that_is_known_is_not_from_outside() -> None:
     assert owner_named("Nova") == OutsideOwner("Nova")
 
 
-@pytest.mark.parametrize("owner", ["ovirt", OutsideOwner("inventory")])
+def test_who_writes_a_definition_anew_says_so() -> None:
+    assert [rewritten_by(one) for one in get_args(KnownOwner)] == [
+        "", "", "Nova", "KubeVirt", "oVirt", "",
+    ]  # fmt: skip
+    assert rewritten_by(OutsideOwner("inventory")) == ""
+    assert rewritten_by(OutsideOwner("engine", "the Engine")) == "the Engine"
+
+
+@pytest.mark.parametrize("owner", ["ovirt", OutsideOwner("engine", "the Engine")])
 def test_owners_come_back_from_another_process(owner: Owner) -> None:
     seen = NicSeen(
         mac="52:54:00:00:00:01", domain="a", uuid=None, reading="r", target="t",

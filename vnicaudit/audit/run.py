@@ -83,7 +83,7 @@ class AuditRun:
         kinds = self._work.platforms.targets
         targets = expanded_targets(unique_targets(names, kinds), kinds, self._options.live)
         if self._options.nova_config:
-            targets.append(Target(" ".join(self._options.nova_config), "nova"))
+            targets.append(Target(" ".join(self._options.nova_config), "together"))
         self._tallies = {target.name: TargetCounts() for target in targets}
         self._seen_files = SeenFiles(targets)
         kind_of = self._work.platforms.kind_of
@@ -156,7 +156,7 @@ class AuditRun:
             stream = self._stdin or sys.stdin.buffer
             items = read_stream(stream, "-", self._work.platforms.files)
             yield from self._worked_items(items, target.name, tally)
-        elif target.kind == "nova":
+        elif target.kind == "together":
             for read_together in self._work.platforms.read_together:
                 items = read_together(self._options.nova_config, target.name)
                 yield from self._worked_items(items, target.name, tally)

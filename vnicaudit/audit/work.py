@@ -132,13 +132,15 @@ class AuditWork:
         self._with_rows = with_rows
         self._rule_ids = tuple(rule_ids)
         self.catalogue = catalogue or shipped_catalogue()
-        self._description_auditor = DescriptionAuditor(self._rule_ids, self.catalogue)
+        self._description_auditor = DescriptionAuditor(
+            self._rule_ids, platforms.wordings, self.catalogue
+        )
         self._assumptions = assumptions
         self.suppressor = suppressor
         self._baseline = baseline
         self._regrades = regrades and self.catalogue.regrades
         self.platforms = platforms
-        self._mac_auditor = MacAuditor(self._rule_ids, self.catalogue, platforms.wordings)
+        self._mac_auditor = MacAuditor(self._rule_ids, platforms.wordings, self.catalogue)
 
     @cached_property
     def _auditor(self) -> DomainAuditor:
@@ -176,7 +178,7 @@ class AuditWork:
     def _site_auditor(self) -> SiteAuditor:
         from vnicaudit.audit.judging.site import SiteAuditor  # loaded when there is a nova.conf
 
-        return SiteAuditor(self._rule_ids, self.catalogue)
+        return SiteAuditor(self._rule_ids, self.platforms.wordings, self.catalogue)
 
     def node(self, item: Description, *, joins: bool) -> SiteNode | None:
         """The comparable part of a configuration; None where it is neither compared nor joined."""

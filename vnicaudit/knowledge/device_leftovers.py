@@ -11,7 +11,7 @@ default.
 
 from __future__ import annotations
 
-from vnicaudit.model.nic import MAYBE, NicConfig
+from vnicaudit.model.nic import MAYBE, Behind, NicConfig
 
 _ROMS = frozenset(
     f"{kind}-{device}.rom"
@@ -42,10 +42,10 @@ def has_qemus_rom(path: str) -> bool:
     return path.rpartition("/")[2] in _ROMS
 
 
-def not_of_virtio(nic: NicConfig) -> tuple[str, ...]:
+def not_of_virtio(nic: NicConfig) -> tuple[Behind, ...]:
     """Properties that are set behind libvirt's settings and that no virtio NIC has, or that are
     about the ROM of another device: QEMU would not start, or would not boot from the network."""
-    return tuple(one.name for one in nic.behind if one.text and one.name not in OF_VIRTIO)
+    return tuple(one for one in nic.behind if one.text and one.name not in OF_VIRTIO)
 
 
 def may_be_of_another(nic: NicConfig) -> bool:

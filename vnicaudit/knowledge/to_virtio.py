@@ -13,6 +13,7 @@ from vnicaudit.knowledge.device_leftovers import has_qemus_rom, may_be_of_anothe
 from vnicaudit.knowledge.machines import modern_only_slot
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import Change, Confidence, Severity
+from vnicaudit.model.fix import BehindSetting, Fix, RemoveBehind
 from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.rule import Problem
 from vnicaudit.model.subject import Subject
@@ -49,15 +50,7 @@ _OTHER_ROM = (
     "it would not boot with virtio"
 )
 _BEHIND = "; {} set behind libvirt's settings, which no virtio NIC has"
-_FIRST_BEHIND = (
-    "Remove {} of this NIC from <qemu:override> (or -set in <qemu:commandline>) first (virsh "
-    "edit): with virtio the guest would not start, or not boot from the network. Then make it "
-    "virtio."
-)
-_FIRST_GLOBAL = (
-    "Correct or remove that -global in <qemu:commandline> first (virsh edit); then make the NIC "
-    "virtio."
-)
+_FIRST_GLOBAL = RemoveBehind(before_virtio=True)
 _LEAVE = "Leave it, or move the service to a guest that supports virtio."
 
 
@@ -69,7 +62,7 @@ class VirtioConversion(NamedTuple):
     severity: Severity
     note: str
     change: Change | None
-    fix: str = ""
+    fix: str | Fix = ""
     confidence: Confidence = "high"
 
     def problem(
@@ -120,10 +113,13 @@ def _without_old_parts(subject: Subject, found: VirtioConversion) -> VirtioConve
     change, nic = found.change, subject.nic
     if change is None:
         return found
-    if names := ", ".join(not_of_virtio(nic)):
+    if harmful := not_of_virtio(nic):
         how = "may be" if may_be_of_another(nic) else "is"
-        note = found.note + _BEHIND.format(f"{names} {how}")
-        return found._replace(change=None, note=note, fix=_FIRST_BEHIND.format(names))
+        note = found.note + _BEHIND.format(f"{', '.join(one.name for one in harmful)} {how}")
+        settings = tuple(BehindSetting(one.name, one.by) for one in harmful)
+        return found._replace(
+            change=None, note=note, fix=RemoveBehind(settings, before_virtio=True)
+        )
     if nic.virtio_faults:
         why = f"; as virtio it would not start: {nic.virtio_faults[0]}"
         return found._replace(change=None, note=found.note + why, fix=_FIRST_GLOBAL)

@@ -103,7 +103,7 @@ class NoSetting(_Value, frozen=True, tag="no-setting"):
 
 class HardReboot(_Value, frozen=True, tag="hard-reboot"):
     """Hard-reboot the server: what was put there behind Nova's back is gone then. ``undoes``: the
-    field; empty: a NIC in QEMU's arguments."""
+    field, or ``setting`` of several or another one; empty: a NIC in QEMU's arguments."""
 
     undoes: str = ""
 
@@ -149,6 +149,24 @@ class AlreadyStaged(_Value, frozen=True, tag="already-staged"):
     value: str | None
 
 
+class BehindSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A field that is set behind libvirt's settings, and ``by`` what (``<qemu:override>``)."""
+
+    field: str
+    by: str
+
+
+class RemoveBehind(_Value, frozen=True, tag="remove-behind"):
+    """Remove what is set behind libvirt's settings, where libvirt's user keeps the definition. No
+    ``settings``: correct or remove the one that the problem names. ``instead``: values that would
+    do as well."""
+
+    settings: tuple[BehindSetting, ...] = ()
+    instead: str = ""
+    before_virtio: bool = False
+    """The NIC is to become virtio when this is done: it would not start with what is set."""
+
+
 class NothingToEdit(_Value, frozen=True, tag="nothing-to-edit"):
     """The NIC is not in the persistent definition."""
 
@@ -169,4 +187,4 @@ OwnersFix = (
 )
 """What a change in model terms comes to for the owner of the definition."""
 
-Fix = Advice | OwnerAdvice | OwnersFix | AlreadyStaged | NothingToEdit
+Fix = Advice | OwnerAdvice | OwnersFix | RemoveBehind | AlreadyStaged | NothingToEdit

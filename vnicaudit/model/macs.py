@@ -41,6 +41,8 @@ class NicSeen(msgspec.Struct, frozen=True):
     identity: tuple[str, str] = ("", "")
     """What the fingerprint of a finding on it is made of, beside the rule."""
     suppressions: tuple[str, ...] = ()
+    named: bool = True
+    """False: its guest has no name, and ``domain`` says so."""
 
     @property
     def label(self) -> str:

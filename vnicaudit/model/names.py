@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from vnicaudit.model.server import ServerConfig
 
+NAMELESS = "(no name)"
+"""What something without a name is called: a guest may really have that name."""
+
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
 """What may stand in a command that somebody will copy, where it needs no quotes and is no option:
 an id comes from outside."""

@@ -79,6 +79,22 @@ ModeCode = Literal[
 ]
 
 
+NotAppliedCode = Literal["loss", "unsafe"]
+"""Of a step that nothing blocks, and that is not applied as it is."""
+
+
+FixRefusal = Literal[
+    "cannot-be-written",
+    "changed-meanwhile",
+    "gave-up",
+    "objection",
+    "overlaps",
+    "owner",
+    "returns",
+]
+"""Of a finding that `audit --fix` was to fix in place, and did not."""
+
+
 class Reason(NamedTuple):
     """A code, and the sentence for people."""
 

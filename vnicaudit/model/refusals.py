@@ -6,8 +6,9 @@ from typing import Literal, get_args
 
 RefusalCode = Literal[
     "agent", "backend", "busy", "drift", "edited", "group", "in-use", "kept-original", "locked",
-    "measuring", "mode", "moved", "node-down", "not-begun", "nova-manage", "nova-release", "owner",
-    "plan", "power", "saved-memory", "shelved", "state", "transient", "unreadable", "whole-only",
+    "measuring", "mode", "moved", "node-down", "not-begun", "nova-manage", "nova-release", "other",
+    "owner", "plan", "power", "saved-memory", "shelved", "state", "transient", "unreadable",
+    "whole-only",
 ]  # fmt: skip
 """Documented in docs/reference/refusals.md."""
 

@@ -12,6 +12,7 @@ from vnicaudit.model.finding import Crashed, Finding, Severity, Skipped
 from vnicaudit.model.location import Location
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.owner import Keeper
+from vnicaudit.model.reasons import FixRefusal
 
 REPORT_SCHEMA: Literal["vnicaudit.report/1"] = "vnicaudit.report/1"
 NICS_SCHEMA: Literal["vnicaudit.nics/1"] = "vnicaudit.nics/1"
@@ -208,12 +209,22 @@ class Summary(msgspec.Struct, frozen=True):
     """Fixes that were to be made in place and were not; the problems are among the findings."""
 
 
+class NotFixed(msgspec.Struct, frozen=True):
+    """A finding that was to be fixed in place and was not: its fingerprint, and why."""
+
+    fingerprint: str
+    code: FixRefusal
+    reason: str
+
+
 class RunEnd(msgspec.Struct, frozen=True):
-    """Facts of an audit that are known when it ends."""
+    """Facts of an audit that are known when it ends. ``not_fixed``: the first of those that
+    :attr:`Summary.refused` counts."""
 
     finished: str
     targets: tuple[TargetResult, ...]
     summary: Summary
+    not_fixed: tuple[NotFixed, ...] = ()
 
     @property
     def is_partial(self) -> bool:

@@ -71,3 +71,21 @@ class RunRecord(msgspec.Struct, frozen=True):
     steps: tuple[UnitRun, ...]
     damage: tuple[str, ...] = ()
     """What of the run's folder is damaged: a sentence each, with the file's name."""
+
+
+ForeseenOutcome = Literal["would-change", "already", "gone", "refused", "failed"]
+"""``failed``: it could not be found out. The others are as those of a run."""
+
+WELL: frozenset[ForeseenOutcome] = frozenset({"would-change", "already"})
+"""What nothing stands in the way of."""
+
+
+class Foreseen(msgspec.Struct, frozen=True):
+    """How a unit would end: nothing was changed. ``message`` says why it would not be begun,
+    ``codes`` say that to machines; ``steps``: those of the plan that it is about."""
+
+    name: str
+    outcome: ForeseenOutcome
+    message: str = ""
+    codes: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.opening import open_regular
 from vnicaudit.errors import RefusedError
+from vnicaudit.model.reasons import FixRefusal
 from vnicaudit.model.report import Audited
 from vnicaudit.remedy.contract import Remembering, Writers
 from vnicaudit.remedy.in_place import Outcome, RefusedFix, fixed
@@ -118,7 +119,10 @@ def _replaced(path: str, outcome: Outcome) -> FileFixed:
             replace_file(path, outcome.before, outcome.after)
             _note_replaced(outcome)
         except RefusedError as error:
-            lost = (RefusedFix(finding, str(error), owned=False) for finding in outcome.changes)
+            code: FixRefusal = "cannot-be-written"
+            if "edited" in error.codes:
+                code = "changed-meanwhile"
+            lost = (RefusedFix(finding, str(error), code) for finding in outcome.changes)
             return FileFixed(path, refused=(*outcome.refused, *lost), unsafe=outcome.unsafe)
     return file_result(path, outcome)
 

@@ -14,7 +14,8 @@ from vnicaudit.errors import OwnedError, RefusedError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.nova import NovaConfig
-from vnicaudit.model.owner import REWRITTEN_BY
+from vnicaudit.model.owner import rewritten_by
+from vnicaudit.model.reasons import FixRefusal
 from vnicaudit.model.refs import nic_index
 from vnicaudit.remedy.check import MadeChange, objection
 from vnicaudit.remedy.contract import PlatformWriter, Writers
@@ -26,11 +27,16 @@ _TRIES = 256
 
 
 class RefusedFix(NamedTuple):
-    """A finding that was not fixed, and why. ``owned``: its place is not ours to change."""
+    """A finding that was not fixed, and why."""
 
     finding: Finding
     reason: str
-    owned: bool
+    code: FixRefusal
+
+    @property
+    def owned(self) -> bool:
+        """True where its place is not ours to change."""
+        return self.code == "owner"
 
 
 class Outcome(NamedTuple):
@@ -95,7 +101,7 @@ class _Rounds:
                 return
             at_once = self._attempt(batch)
         for one in self._batch(None):
-            self._refuse(one.change, f"given up after {_TRIES} attempts on this file")
+            self._refuse(one.change, "gave-up", f"given up after {_TRIES} attempts on this file")
 
     def outcome(self, before: bytes) -> Outcome:
         """The result of the fixes made so far; ``before`` is the original text."""
@@ -145,14 +151,15 @@ class _Rounds:
     def _edit_for(self, made: MadeChange, writer: PlatformWriter) -> _Try | None:
         """How to make it; None, and noted, where it cannot be made."""
         if made.key in self._made:
-            self._refuse(made, "it comes back when others are fixed")
+            self._refuse(made, "returns", "it comes back when others are fixed")
             return None
         try:
             _check_owner(self._reading.judged[made.subject].item, writer)
             place = made.finding.location
             edits = writer.edits_for(self._data, place, made.change)
         except RefusedError as error:
-            self._refuse(made, str(error), owned=isinstance(error, OwnedError))
+            owned = isinstance(error, OwnedError)
+            self._refuse(made, "owner" if owned else "cannot-be-written", str(error))
             return None
         return _Try(made, writer, edits)
 
@@ -160,12 +167,13 @@ class _Rounds:
         """Make them if nothing speaks against it. Returns how many to make at once next; None for
         as many as there are."""
         made = [one.change for one in batch]
+        code: FixRefusal = "objection"
         try:
             data = applied(self._data, (edit for one in batch for edit in one.edits))
             reading = self._reader.read(data)
             reason = objection(self._reading, reading, made, self._writers)
         except OverlappingEditsError as error:
-            reason = str(error)
+            code, reason = "overlaps", str(error)
         if reason is None:
             self._data, self._reading = data, reading
             self._made |= {one.key: one for one in made}
@@ -173,11 +181,11 @@ class _Rounds:
         elif len(batch) > 1:
             return len(batch) // 2
         else:
-            self._refuse(made[0], reason)
+            self._refuse(made[0], code, reason)
         return None
 
-    def _refuse(self, made: MadeChange, reason: str, *, owned: bool = False) -> None:
-        self._refused[made.key] = RefusedFix(made.finding, reason, owned)
+    def _refuse(self, made: MadeChange, code: FixRefusal, reason: str) -> None:
+        self._refused[made.key] = RefusedFix(made.finding, reason, code)
 
 
 def _changed_place(item: Item, made: MadeChange) -> object:
@@ -193,6 +201,5 @@ def _check_owner(item: Item, writer: PlatformWriter) -> None:
     """Raises OwnedError for a definition that another program writes."""
     if not isinstance(item, Domain) or not writer.OWNER_REWRITES:
         return
-    if item.declared.owner in REWRITTEN_BY:
-        name = REWRITTEN_BY[item.declared.owner]
+    if name := rewritten_by(item.declared.owner):
         raise OwnedError(f"the definition is {name}'s, which writes it anew: change it there")

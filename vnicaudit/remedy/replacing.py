@@ -116,7 +116,7 @@ def _check_unchanged(real: str, before: bytes, status: os.stat_result) -> None:
         now = os.fstat(stream.fileno())
         same = (now.st_dev, now.st_ino) == (status.st_dev, status.st_ino)
         if not same or stream.read(len(before) + 1) != before:
-            raise RefusedError("the file was changed meanwhile: run this again")
+            raise UnitRefusedError("the file was changed meanwhile: run this again", "edited")
 
 
 def read_file(path: str, size: int) -> bytes:

@@ -12,3 +12,9 @@ class UnitRefusedError(RefusedError):
     def __init__(self, message: str, *codes: RefusalCode) -> None:
         super().__init__(message)
         self.codes = codes
+
+
+def codes_of(error: RefusedError) -> tuple[str, ...]:
+    """Why, for machines; ``other`` where whoever refused it has no code for it."""
+    other: RefusalCode = "other"
+    return error.codes or (other,)

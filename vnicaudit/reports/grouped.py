@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Literal, get_args
 
 from vnicaudit.base.counting import count
-from vnicaudit.knowledge.fixes.owners import SHIPPED, Wordings
+from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.finding import Finding, Severity
 from vnicaudit.model.report import Audited
 from vnicaudit.reports.wording import WORST_FIRST, fix_label, message_of, name_and_id
@@ -122,11 +122,14 @@ class Groups:
 
 
 def groups_of(options: Options) -> Groups | None:
-    """The groups that a report is to fill; None where each finding stands by itself."""
+    """The groups that a report is to fill; None where each finding stands by itself. Raises
+    ValueError where nothing says how a fix is worded for several."""
     if options.group_by not in GROUP_BY:
         return None
+    if options.wordings is None:
+        raise ValueError("grouped findings need wordings")
     names = _MANY_NAMES if options.verbose else NAMES
-    return Groups(options.group_by, options.wordings or SHIPPED, names=names)
+    return Groups(options.group_by, options.wordings, names=names)
 
 
 def names_of(same: EqualFindings) -> str:

@@ -22,6 +22,7 @@ from vnicaudit.model.report import (
     Explanation,
     Layer,
     NicRow,
+    NotFixed,
     ServerName,
     Summary,
     Suppressed,
@@ -103,6 +104,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     crashed: tuple[FileCrashed, ...]
     suppressed: tuple[FileSuppressed, ...] = ()
     summary: Summary = Summary()
+    not_fixed: tuple[NotFixed, ...] = ()
+    """Fixes that were to be made in place and were not; not there where there is none."""
 
 
 class FileExplanation(msgspec.Struct, frozen=True, kw_only=True):

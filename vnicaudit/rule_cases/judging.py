@@ -50,7 +50,7 @@ class OneRule(NamedTuple):
 
     def descriptions(self) -> DescriptionAuditor:
         """Judges configurations, images, flavors and preferences."""
-        return DescriptionAuditor([self.id], self.catalogue)
+        return DescriptionAuditor([self.id], self.platforms.wordings, self.catalogue)
 
 
 def judge(
@@ -108,7 +108,7 @@ def _judge_nova(rule: OneRule, case: Case) -> Audited:
     if case.nova_nodes:
         nodes = [node_of(config) for config in _configs(case)]
         known = [node for node in nodes if node is not None]
-        auditor = SiteAuditor([rule.id], rule.catalogue)
+        auditor = SiteAuditor([rule.id], rule.platforms.wordings, rule.catalogue)
         audited = [auditor.audit(node, found) for node, found in differing_nodes(known)]
     else:
         audited = [rule.descriptions().audit(config, NOVA_FILE) for config in _configs(case)]
@@ -168,7 +168,7 @@ def _judge_macs(rule: OneRule, case: Case, owner: str | None) -> Audited:
             declared = msgspec.structs.replace(whole.declared, owner=owner_named(owner))
             whole = msgspec.structs.replace(whole, declared=declared)
         table.take(nics_seen(whole, FILE))
-    auditor = MacAuditor([rule.id], rule.catalogue)
+    auditor = MacAuditor([rule.id], rule.platforms.wordings, rule.catalogue)
     audited = [auditor.audit(subject) for subject in table.subjects()]
     findings = [
         msgspec.structs.replace(

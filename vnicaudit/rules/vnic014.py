@@ -47,6 +47,7 @@ qemu-system-x86_64 -M microvm -netdev tap,id=n0 -device virtio-net-device,netdev
 ## Fix
 
 Correct the argument; the message names it. What `-set` should reach, `<qemu:override>` does.
+Where Nova, KubeVirt or oVirt writes the definition anew, it is undone there.
 
 ## Fix safety
 
@@ -72,15 +73,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge.behind_libvirt import may_be_refused, refused_behind
+from vnicaudit.model.fix import RemoveBehind
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.start_refusal import WORDS
 from vnicaudit.model.subject import Subject
 
 _FIX = "Correct the argument on QEMU's command line, then start it anew."
-_FIX_BEHIND = (
-    "Correct or remove it in <qemu:override> or <qemu:commandline> of the definition (virsh edit), "
-    "then power the guest off and on."
-)
+_FIX_BEHIND = RemoveBehind()
 
 
 def applies(subject: Subject) -> bool:

@@ -78,6 +78,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.model.architectures import S390
 from vnicaudit.model.finding import Change
 from vnicaudit.model.kubevirt import Manifest
@@ -107,7 +108,7 @@ _MEASURE = "it helps many flows and can slow down small outgoing packets: measur
 _BOTH = (
     "Write <model type='virtio'/> as well as queues='{}' in <driver> (virsh edit), then power the "
     "guest off and on: libvirt reads queues only beside a virtio model that is written down. "
-    f"Unsafe: {_MEASURE}."
+    f"{unsafe_because(_MEASURE)}"
 )
 
 

@@ -57,12 +57,12 @@ from collections.abc import Iterator
 from vnicaudit.knowledge.backends import OWN_PATH
 from vnicaudit.knowledge.rings import DEFAULT_RING, RING_SIZES, STRICT_TX_QEMU, as_ring, ring_behind
 from vnicaudit.model.finding import Change, Confidence, Severity
+from vnicaudit.model.fix import BehindSetting, RemoveBehind
 from vnicaudit.model.nic import VIRTIO, Behind
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 from vnicaudit.model.version import Version
 
-_REMOVE = "Remove tx_queue_size from {} of the definition (virsh edit)."
 _MEASURED = Version(10, 0)
 
 
@@ -98,7 +98,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         severity=severity,
         confidence=confidence,
         change=None if behind else _change_to_unset(size),
-        fix="" if behind is None else _REMOVE.format(behind.by),
+        fix="" if behind is None else RemoveBehind((BehindSetting(behind.name, behind.by),)),
     )
 
 

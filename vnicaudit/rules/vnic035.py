@@ -75,6 +75,7 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import OWN_PATH
 from vnicaudit.knowledge.rings import RING_SIZES, as_ring, ring_behind
 from vnicaudit.model.finding import Change
+from vnicaudit.model.fix import BehindSetting, RemoveBehind
 from vnicaudit.model.nic import DESCRIPTORS, LOG, MAYBE, VIRTIO, Behind
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_number
@@ -85,10 +86,6 @@ _RINGS = ("rx_queue_size", "tx_queue_size")
 _DIGITS = 10
 _REFUSED = "libvirt refuses the definition"
 _NO_START = "QEMU takes 256 to 1024 and does not start"
-_CORRECT = (
-    "Remove {} from {} of the definition (virsh edit), or give it 256, 512 or 1024, then power the "
-    "guest off and on."
-)
 _QEMU_REFUSES = "QEMU takes 256, 512 or 1024 and does not start"
 
 
@@ -106,7 +103,9 @@ def check(subject: Subject) -> Iterator[Problem]:
         yield Problem(
             "; ".join(f"{one.name}={one.text[:20]!r} by {one.by}: {_NO_START}" for one in behind),
             field=behind[0].name,
-            fix=" ".join(_CORRECT.format(one.name, one.by) for one in behind),
+            fix=RemoveBehind(
+                tuple(BehindSetting(one.name, one.by) for one in behind), "256, 512 or 1024"
+            ),
         )
     wrong = _wrong(subject) if subject.tuned else ()
     if not wrong:

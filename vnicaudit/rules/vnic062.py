@@ -57,6 +57,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.knowledge.nova_releases import lacks_vif_model
 from vnicaudit.model.finding import Change, Confidence
 from vnicaudit.model.fix import Advice, SetProperty
@@ -70,7 +71,6 @@ _ON_IMAGE = SetProperty("hw_vif_model", "virtio", "image")
 _ON_SERVER = SetProperty("hw_vif_model", "virtio", "server")
 _READY = "libosinfo lists virtio for this system; only new servers are concerned"
 _PROVEN = "servers that were made of it drive virtio; only new servers are concerned"
-_SAFE = (_READY, _PROVEN)
 _EXPRESS = (
     "libosinfo lists virtio for this system, but an old driver does not do on PCI Express (q35)"
 )
@@ -93,8 +93,7 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
     """One problem."""
     image = subject.image
     value = image.certain_value("hw_vif_model") or ""
-    note, reason = _note_and_safety(image)
-    safe = reason in _SAFE
+    note, reason, safe = _note_and_safety(image)
     yield Problem(
         f"hw_vif_model = {value}: every new server of this image gets a NIC that QEMU emulates"
         f"{image.use}{note}",
@@ -107,26 +106,27 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
                 _ON_IMAGE,
                 "; this is for new servers. Existing ones keep their model: stop the server, ",
                 _ON_SERVER,
-                f", start it.{'' if safe else f' Unsafe: {reason}.'}",
+                ", start it." if safe else f", start it. {unsafe_because(reason)}",
             )
         ),
     )
 
 
-def _note_and_safety(image: Image) -> tuple[str, str]:
-    """An addition to the message, and how safe virtio is for the system in the image."""
+def _note_and_safety(image: Image) -> tuple[str, str, bool]:
+    """``(note, reason, safe)``: what to add to the message, and how safe virtio is for the system
+    in the image."""
     if image.windows:
-        return "; review: this is Windows", _WINDOWS
+        return "; review: this is Windows", _WINDOWS, False
     express = "q35" in (image.certain_value("hw_machine_type") or "")
     if image.readiness == "ready" or (image.libosinfo_model is not None and not express):
-        return "", _READY
+        return "", _READY, True
     if image.proven:
-        return "", _PROVEN
+        return "", _PROVEN, True
     if image.libosinfo_model is not None:
-        return "", _EXPRESS
+        return "", _EXPRESS, False
     if image.linux:
-        return "", _LINUX
-    return "; review: it is not known whether its system supports virtio", _UNKNOWN
+        return "", _LINUX, False
+    return "; review: it is not known whether its system supports virtio", _UNKNOWN, False
 
 
 def _confidence(image: Image) -> Confidence:

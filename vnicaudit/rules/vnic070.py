@@ -52,6 +52,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.knowledge.nova_releases import VIF_MODELS_SINCE, VIF_WORDS_SINCE, lacks_vif_model
 from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import Advice, SetProperty
@@ -92,7 +93,7 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
             safe=False,
             reason=_REASON,
         ),
-        fix=Advice((_ON_IMAGE, f"{_other_models(image)} Unsafe: {_REASON}.")),
+        fix=Advice((_ON_IMAGE, f"{_other_models(image)} {unsafe_because(_REASON)}")),
     )
 
 

@@ -126,7 +126,7 @@ def test_does_not_match(fields: dict[str, object]) -> None:
 
 def test_a_finding_in_a_configuration_is_matched_by_file() -> None:
     text = b"[libvirt]\nuse_virtio_for_bridges = false\n"
-    audited = DescriptionAuditor(["VNIC060"]).audit(
+    audited = DescriptionAuditor(["VNIC060"], every_platform().wordings).audit(
         read_nova(text, target="etc", file="etc/nova.conf"), "etc"
     )
     settings = suppressor(entry("VNIC060", file="nova.conf"), rules=("VNIC060",))

@@ -24,7 +24,6 @@ from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.audit.judging.catalogue import LoadedRule, RuleSet, shipped_catalogue
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.platforms import every_platform
-from vnicaudit.knowledge.fixes.owners import worded
 from vnicaudit.knowledge.fixes.wording import command_text, of_image, of_server
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import Change
@@ -34,6 +33,8 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.rule import NicJudge, Problem
 from vnicaudit.model.server import NovaVersions
 from vnicaudit.model.subject import Subject
+
+worded = every_platform().wordings.worded
 
 SETTINGS = Location("vnicaudit.toml", "vnicaudit.toml", 1)
 

@@ -68,6 +68,22 @@ def test_of_a_server_only_its_own_nics_are_compared() -> None:
     assert found == [("guest1", 0, 1), ("guest1", 1, 1)]
 
 
+@pytest.mark.parametrize(
+    ("name", "shared"), [("", 0), ("<name> </name>", 0), ("<name>(no name)</name>", 2)]
+)
+def test_a_guest_that_is_called_no_name_has_one(name: str, shared: int) -> None:
+    """A guest without name and UUID may be any other that was read."""
+    table = MacTable()
+    for number, called in enumerate((name, "<name>other</name>")):
+        text = (
+            f"<domain type='kvm'>{called}<devices><interface type='bridge'><mac address='{MAC}'/>"
+            "<source bridge='br0'/></interface></devices></domain>"
+        )
+        (found,) = read_bytes(text.encode(), target="t", file=f"{number}.xml")
+        table.take(nics_seen(found, "t"))
+    assert len(list(table.subjects())) == shared
+
+
 def live(nic: NicSeen, **changes: object) -> NicSeen:
     return replace(nic, **{"host": "qemu:///system", "active": True, **changes})
 
@@ -122,7 +138,7 @@ def test_how_sure_it_is_depends_on_where_they_run() -> None:
         table = MacTable()
         table.take([first, second])
         subject = next(table.subjects())
-        (finding,) = macs.MacAuditor(["VNIC016"]).audit(subject).findings
+        (finding,) = macs.MacAuditor(["VNIC016"], every_platform().wordings).audit(subject).findings
         return finding.severity, finding.confidence
 
     assert graded(live(one), live(other)) == ("high", "high")
@@ -209,7 +225,7 @@ def test_each_rule_has_fingerprints_of_its_own(monkeypatch: pytest.MonkeyPatch, 
     table, domains = MacTable(), [domain(number) for number in (1, 2)]
     for one in domains:
         table.take(nics_seen(one, "t"))
-    auditor = macs.MacAuditor(["VNIC016"])
+    auditor = macs.MacAuditor(["VNIC016"], every_platform().wordings)
     found = [finding for nic in table.subjects() for finding in auditor.audit(nic).findings]
     assert [one.fingerprint for one in found] == [
         domain_mark(rule, one, one.nics[0]) for one in domains

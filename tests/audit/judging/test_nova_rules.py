@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.options import knowledge, releases
 from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.nova_conf.read import read_bytes
 
-JUDGE = DescriptionAuditor(rule_ids())
+JUDGE = DescriptionAuditor(rule_ids(), every_platform().wordings)
 _KNOWN = sorted(knowledge().options)
 _VALUES = st.one_of(
     st.sampled_from([

@@ -8,10 +8,12 @@ from pathlib import Path
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.reading.files import read_file
 from vnicaudit.cli.platforms import every_platform
-from vnicaudit.knowledge.fixes.owners import worded
 from vnicaudit.model.finding import Change
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import ReadError
+
+worded = every_platform().wordings.worded
+JUDGE = DescriptionAuditor(["VNIC062"], every_platform().wordings)
 
 TERRAFORM = """\
 resource "openstack_images_image_v2" "old" {
@@ -31,7 +33,7 @@ def test_a_finding_points_at_line_and_column(tmp_path: Path) -> None:
     file.write_text(TERRAFORM, "utf-8")
     (image,) = _read(file)
     assert isinstance(image, Image)
-    (finding,) = DescriptionAuditor(["VNIC062"]).audit(image, "t").findings
+    (finding,) = JUDGE.audit(image, "t").findings
     assert (finding.location.line, finding.location.column) == (4, 38)
     assert finding.location.xpath == "openstack_images_image_v2.old"
 
@@ -45,7 +47,9 @@ def test_a_fingerprint_does_not_depend_on_the_line(tmp_path: Path) -> None:
         assert isinstance(image, Image)
         marks += [
             found.fingerprint
-            for found in DescriptionAuditor(["VNIC062"]).audit(image, "t").findings
+            for found in DescriptionAuditor(["VNIC062"], every_platform().wordings)
+            .audit(image, "t")
+            .findings
         ]
     assert len(marks) == 2
     assert marks[0] == marks[1]

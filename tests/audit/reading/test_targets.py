@@ -7,9 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from vnicaudit.audit.reading.targets import Target, target_of, walk
+from vnicaudit.audit.reading.chosen_servers import ServerFilter
+from vnicaudit.audit.reading.targets import (
+    CloudReading,
+    Target,
+    TargetKind,
+    is_cloud,
+    target_of,
+    walk,
+)
+from vnicaudit.cli.options.cloud_filters import check_filters
 from vnicaudit.cli.platforms import every_platform
 from vnicaudit.errors import UsageError
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import ReadError
 
 
@@ -80,3 +90,25 @@ def test_fifos_and_sockets_are_passed_over(tmp_path: Path) -> None:
 
 def test_a_missing_path_is_left_for_the_reader_to_name(tmp_path: Path) -> None:
     assert list(walk(str(tmp_path / "none"))) == [str(tmp_path / "none")]
+
+
+def _no_cloud(name: str, live: LiveOptions) -> CloudReading:
+    raise NotImplementedError(name, live)
+
+
+def test_a_cloud_is_what_its_platform_says_not_what_begins_like_one() -> None:
+    def in_names(name: str) -> str | None:
+        return name if name.startswith("other:") else None
+
+    other = TargetKind("other", in_names, cloud=_no_cloud)
+    kinds = (*every_platform().targets, other)
+    for name, is_one in (
+        ("other:prod", True), ("openstack:prod", True), ("qemu:///system", False), ("-", False),
+        ("openstack.xml", False),
+    ):  # fmt: skip
+        assert is_cloud(name, kinds) is is_one
+    assert not is_cloud("other:prod", every_platform().targets)
+    wanted = ServerFilter(project=("web",))
+    check_filters(wanted, ["other:prod"], kinds)
+    with pytest.raises(UsageError, match="no target is one"):
+        check_filters(wanted, ["other:prod"], every_platform().targets)

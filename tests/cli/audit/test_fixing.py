@@ -165,6 +165,25 @@ def test_a_refused_fix_is_exit_code_5(folder: Path) -> None:
     assert (folder / "a.xml").read_text() == _XML.format(name="a", queues=4, more="")
 
 
+def test_a_report_says_what_was_not_fixed_and_why(folder: Path) -> None:
+    """Also what belongs to somebody else, which is no refusal of its own."""
+    os.link(folder / "a.xml", folder / "c.xml")
+    text = _XML.format(name="d", queues=4, more="")
+    (folder / "d.xml").write_text(f"<!--\nWARNING: THIS IS AN AUTO-GENERATED FILE.\n-->\n{text}")
+    result = vnicaudit("audit", ".", "--fix", "--format", "json", *_ONE, cwd=folder)
+    report = json.loads(result.stdout)
+    found = {one["fingerprint"]: one for one in report["findings"]}
+    assert [
+        (found[one["fingerprint"]]["location"]["file"], one["code"])
+        for one in report["not_fixed"]
+    ] == [
+        ("a.xml", "cannot-be-written"), ("c.xml", "cannot-be-written"), ("d.xml", "owner"),
+    ]  # fmt: skip
+    assert all(one["reason"] for one in report["not_fixed"])
+    plain = vnicaudit("audit", ".", "--format", "json", *_ONE, cwd=folder)
+    assert "not_fixed" not in json.loads(plain.stdout)
+
+
 def test_terraform_is_changed_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "main.tf"
     path.write_text(_TERRAFORM)

@@ -181,6 +181,73 @@ def test_a_dry_run_says_why_not(here: Path, capsys: Capture) -> None:
     )
 
 
+def test_a_dry_run_for_programs(here: Path, capsys: Capture) -> None:
+    (here / "b.xml").write_text(definition(interface(), name="b", uuid=None))
+    assert run(["plan", "a.xml", "b.xml", "-o", "plan.json", "--quiet"]) == 0
+    (here / "b.xml").write_text("<domain/>")
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "--dry-run", "--format", "json"]) == 5
+    told = json.loads(capsys.readouterr().out)
+    reason = told["units"][1]["message"]
+    assert reason
+    steps = [one["id"] for one in json.loads((here / "plan.json").read_text())["steps"]]
+    assert told == {
+        "schema": "vnicaudit.dry-run/1",
+        "kind": "apply",
+        "mode": "next-boot",
+        "units": [
+            {"name": "a", "outcome": "would-change", "message": "", "codes": [],
+             "steps": steps[:1]},
+            {"name": "b", "outcome": "refused", "codes": ["drift"], "steps": steps[1:],
+             "message": reason},
+        ],
+        "not_applied": [],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("edit", "mode", "codes", "reason"),
+    [
+        ({"safe": False}, "next-boot", ["unsafe"], "unsafe: "),
+        ({"blocked": ["no"], "blocked_codes": ["by-hand"]}, "next-boot", ["by-hand"], "no"),
+        ({"blocked": ["no"], "blocked_codes": []}, "next-boot", [], "no"),
+        ({"losses": [{"function": "filterref", "detail": "no filter"}]}, "next-boot", ["loss"],
+         "no filter"),
+        ({}, "restart", ["in-a-file"], "not with --mode restart: "),
+    ],
+)  # fmt: skip
+def test_steps_that_would_not_be_tried_have_codes(
+    here: Path, capsys: Capture, edit: dict[str, object], mode: str, codes: list[str], reason: str
+) -> None:
+    planned()
+    plan = json.loads((here / "plan.json").read_text())
+    (step,) = plan["steps"]
+    plan["steps"] = [step | edit]
+    (here / "plan.json").write_text(json.dumps(plan))
+    capsys.readouterr()
+    dry = ("--dry-run", "--format", "json", "--mode", mode)
+    assert run(["apply", "plan.json", *dry]) == 5
+    out, err = capsys.readouterr()
+    told = json.loads(out)
+    (why_not,) = told["not_applied"]
+    assert told["units"] == []
+    assert (why_not["name"], why_not["outcome"], why_not["codes"], why_not["steps"]) == (
+        "a", "refused", codes, [step["id"]],
+    )  # fmt: skip
+    assert why_not["message"].startswith(reason)
+    assert f"Not applied: step {step['id']}, a" in err
+
+
+@pytest.mark.parametrize("command", [("apply", "plan.json"), ("rollback", "20261121-101500-3f2a")])
+def test_what_is_done_is_not_told_in_json(
+    here: Path, capsys: Capture, command: tuple[str, str]
+) -> None:
+    planned()
+    assert run([*command, "--yes", "--format", "json"]) == 2
+    assert "--format json is for --dry-run" in capsys.readouterr().err
+    assert (here / "a.xml").read_text() == E1000
+
+
 def test_nobody_is_there_to_be_asked(here: Path, capsys: Capture) -> None:
     planned()
     assert run(["apply", "plan.json"]) == 2
@@ -215,9 +282,10 @@ def test_what_somebody_changed_meanwhile_is_refused(here: Path, capsys: Capture)
     other = E1000.replace("br0", "br1")
     (here / "a.xml").write_text(other)
     assert apply() == 5
-    assert "the file changed since the plan was made: make a new plan" in capsys.readouterr().out
     assert (here / "a.xml").read_text() == other
-    assert outcomes(capsys) == ["refused"]
+    assert [(one["outcome"], one["codes"]) for one in runs(capsys)[0]["steps"]] == [
+        ("refused", ["drift"])
+    ]
 
 
 def test_a_plan_of_another_machine(here: Path, capsys: Capture) -> None:
@@ -274,7 +342,6 @@ _DISAGREES = "step 1: what is to be changed is not what its diff shows: make a n
         (_set("place", None), "step 1 does not say where in the file"),
         (_set("place", "//interface"), "the NIC is no <interface>"),
         (_set("changes.0.new", "a'/><x y='"), "cannot be a value of model"),
-        (_set("digest", "sha256:00"), "the file changed since the plan was made: make a new plan"),
     ],
 )
 def test_a_step_that_is_not_as_it_was_reviewed_is_refused(
@@ -286,6 +353,13 @@ def test_a_step_that_is_not_as_it_was_reviewed_is_refused(
     assert apply() == 5
     assert says in " ".join(capsys.readouterr().out.split())
     assert (here / "a.xml").read_text() == text
+
+
+def test_a_step_of_another_text_is_refused(here: Path, capsys: Capture) -> None:
+    planned(edit=_set("digest", "sha256:00"))
+    assert apply() == 5
+    assert [one["codes"] for one in runs(capsys)[0]["steps"]] == [["drift"]]
+    assert (here / "a.xml").read_text() == E1000
 
 
 @pytest.mark.parametrize(

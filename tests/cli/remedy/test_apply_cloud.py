@@ -100,8 +100,10 @@ def test_a_look(world: CloudWorld, capsys: Capture) -> None:
     assert apply(world, "--nova-manage", "local", "--dry-run", "--quiet") == 0
     assert capsys.readouterr().out == "server-1: would be applied\n"
     world.servers[0].locked = True
-    assert apply(world, "--nova-manage", "local", "--dry-run", "--quiet") == 5
-    assert capsys.readouterr().out.startswith("server-1: it is locked: ask who did that")
+    dry = ("--nova-manage", "local", "--dry-run", "--format", "json")
+    assert apply(world, *dry) == 5
+    (seen,) = json.loads(capsys.readouterr().out)["units"]
+    assert (seen["name"], seen["outcome"], seen["codes"]) == ("server-1", "refused", ["locked"])
     assert "stop" not in world.calls
 
 

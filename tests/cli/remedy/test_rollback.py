@@ -106,6 +106,21 @@ def test_a_dry_run_changes_nothing_and_is_no_run(here: Path, capsys: Capture) ->
     assert newest() == run_id
 
 
+@pytest.mark.parametrize("more", [(), ("--restore",)])
+def test_a_dry_run_for_programs(here: Path, capsys: Capture, more: tuple[str, ...]) -> None:
+    run_id = applied()
+    capsys.readouterr()
+    assert rollback(run_id, "--dry-run", "--format", "json", *more) == 0
+    told = json.loads(capsys.readouterr().out)
+    (unit,) = told.pop("units")
+    assert told == {
+        "schema": "vnicaudit.dry-run/1", "kind": "rollback", "mode": "next-boot",
+        "not_applied": [],
+    }  # fmt: skip
+    assert (unit["name"], unit["outcome"], unit["codes"]) == ("a", "would-change", [])
+    assert (here / "a.xml").read_text() == VIRTIO
+
+
 def test_nobody_is_there_to_be_asked(here: Path, capsys: Capture) -> None:
     run_id = applied()
     capsys.readouterr()

@@ -11,12 +11,14 @@ from tests.rules.shipped import cases
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.platforms import every_platform
-from vnicaudit.knowledge.fixes.owners import worded
+from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.shipped import WORDINGS
+from vnicaudit.knowledge.fixes.wording import Wording
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import (
+    BehindSetting,
     ChangeHook,
     ChangeManifest,
     EditArgument,
@@ -27,6 +29,8 @@ from vnicaudit.model.fix import (
     HardReboot,
     NoSetting,
     OwnerAdvice,
+    RemoveBehind,
+    SetField,
     SetInManifest,
     SetOption,
     StopSetStart,
@@ -39,6 +43,8 @@ from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.owner import KnownOwner, OutsideOwner, owner_named
 from vnicaudit.rule_cases.cases import Case
 from vnicaudit.rule_cases.judging import judge
+
+worded = every_platform().wordings.worded
 
 MANAGED: tuple[KnownOwner, ...] = ("nova", "kubevirt", "ovirt")
 FIELDS = (
@@ -301,6 +307,71 @@ def test_nic_in_qemu_arguments_is_not_changed_by_the_settings_of_an_owner(
     assert words in worded(FIELDS[0], "", owner, in_arguments=True).text
 
 
+RING = RemoveBehind((BehindSetting("rx_queue_size", "<qemu:override>"),))
+RINGS = RemoveBehind((*RING.settings, BehindSetting("tx_queue_size", "-global")), "256")
+FIRST = RemoveBehind((BehindSetting("mitigation", "-set"),), before_virtio=True)
+CLASS_FIRST = RemoveBehind(before_virtio=True)
+
+
+@pytest.mark.parametrize(
+    ("owner", "value", "instead"),
+    [
+        ("nova", RING, HardReboot("rx_queue_size")),
+        ("nova", RINGS, HardReboot("setting")),
+        ("nova", RemoveBehind(), HardReboot("setting")),
+        ("kubevirt", RING, ChangeHook()),
+        ("ovirt", RINGS, EditInOvirt("arguments")),
+        ("libvirt", RINGS, RINGS),
+        ("terraform", RING, RING),
+        ("puppet", RING, RING),
+    ],
+)
+def test_who_writes_the_definition_anew_undoes_what_is_set_behind_libvirt(
+    owner: str, value: RemoveBehind, instead: Fix
+) -> None:
+    assert worded(None, value, owner_named(owner)).values == (instead,)
+
+
+@pytest.mark.parametrize("value", [FIRST, CLASS_FIRST])
+def test_the_nic_is_made_virtio_when_its_owner_has_undone_it(value: RemoveBehind) -> None:
+    for owner in MANAGED:
+        text = worded(None, value, owner).text
+        assert text.endswith(" Then make the NIC virtio.")
+        assert "virsh" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (
+            RemoveBehind(),
+            "Correct or remove it in <qemu:override> or <qemu:commandline> of the definition "
+            "(virsh edit), then power the guest off and on.",
+        ),
+        (RING, "Remove rx_queue_size from <qemu:override> of the definition (virsh edit)."),
+        (
+            RINGS,
+            "Remove rx_queue_size from <qemu:override> of the definition (virsh edit), or give it "
+            "256, then power the guest off and on. Remove tx_queue_size from -global of the "
+            "definition (virsh edit), or give it 256, then power the guest off and on.",
+        ),
+        (
+            FIRST,
+            "Remove mitigation of this NIC from <qemu:override> (or -set in <qemu:commandline>) "
+            "first (virsh edit): with virtio the guest would not start, or not boot from the "
+            "network. Then make it virtio.",
+        ),
+        (
+            CLASS_FIRST,
+            "Correct or remove that -global in <qemu:commandline> first (virsh edit); then make "
+            "the NIC virtio.",
+        ),
+    ],
+)
+def test_the_user_of_libvirt_removes_it(value: RemoveBehind, text: str) -> None:
+    assert worded(None, value, "libvirt").text == text
+
+
 def test_unsafe_change_says_why_and_safe_one_does_not() -> None:
     unsafe = Change("model", "e1000", "virtio", safe=False, reason="install NetKVM first")
     assert worded(unsafe, "", "ovirt").text.endswith("Unsafe: install NetKVM first.")
@@ -311,6 +382,24 @@ def test_unsafe_change_says_why_and_safe_one_does_not() -> None:
 def test_hint_stands_alone_without_a_change_and_after_it_with_one() -> None:
     assert worded(None, "Stop and start it.", "nova").text == "Stop and start it."
     assert worded(FIELDS[0], "Keep the MAC.", "libvirt").text.endswith("off and on. Keep the MAC.")
+
+
+@pytest.mark.parametrize("value", [*FIELDS, RING, RINGS, FIRST, RemoveBehind()])
+def test_one_from_elsewhere_that_writes_definitions_anew_is_not_sent_to_edit_them(
+    value: Change | RemoveBehind,
+) -> None:
+    """Whether it has words of its own, for some of it, or none."""
+    change, advice = (value, "") if isinstance(value, Change) else (None, value)
+    owner = OutsideOwner("engine", "the Engine")
+    own = Wording(lambda one: SetField(one.field, one.new), lambda _fix, _named: "In the engine.")
+    for wordings in (Wordings(WORDINGS), Wordings({**WORDINGS, "engine": own})):
+        fix = wordings.worded(change, advice, owner)
+        assert isinstance(fix.values[0], SetField)
+        assert "virsh" not in fix.text
+    text = Wordings(WORDINGS).worded(FIELDS[0], "", owner, in_arguments=True).text
+    assert text == (
+        "The definition is the Engine's, which writes it anew: change it there (arguments)."
+    )
 
 
 def test_unknown_owner_is_spoken_to_as_libvirt() -> None:

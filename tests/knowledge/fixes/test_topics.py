@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.knowledge.fixes.owners import worded
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.fix import OwnerAdvice, Topic
 from vnicaudit.model.owner import owner_named
+
+worded = every_platform().wordings.worded
 
 SENTENCES: dict[Topic, dict[str, str]] = {
     "connect-network": {

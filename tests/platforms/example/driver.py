@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from tests.platforms.example.inventory import KIND, PREFIX
+from tests.platforms.example.inventory import INVENTORY, KIND, PREFIX
 from tests.platforms.example.write import models_in
-from vnicaudit.errors import ActionError, GoneError, RefusedError
+from vnicaudit.errors import ActionError, GoneError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.file_kind import Content
 from vnicaudit.model.plan import Mode, ObjectUnit, UnitStep
 from vnicaudit.model.refs import mac_of
 from vnicaudit.model.runs import Check, Verdict
 from vnicaudit.remedy.applying.driver import Kind, Prepared, PrepareRequest, UndoRequest, UnitState
 from vnicaudit.remedy.applying.events import Begin, Set, Setting, Undoing
 from vnicaudit.remedy.applying.past_run import PastRun
+from vnicaudit.remedy.applying.preflight import check_owner
 from vnicaudit.remedy.applying.result import Result
 from vnicaudit.remedy.applying.run_request import UnitRequest
 from vnicaudit.remedy.applying.session import Session
@@ -24,6 +27,7 @@ from vnicaudit.remedy.applying.unit_head import transaction_of
 from vnicaudit.remedy.applying.verifying import CheckResults, failed, verify
 from vnicaudit.remedy.applying.work import BegunUnit, UnitWork
 from vnicaudit.remedy.digests import short_digest
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 NICCTL = Path(__file__).parent / "nicctl.py"
 
@@ -71,6 +75,13 @@ def models_of(path: str) -> dict[str, str]:
         raise GoneError(f"there is no {path}") from None
 
 
+def guests_of(path: str) -> Iterator[Domain]:
+    """The guests of an inventory, as they are now."""
+    data = Path(path).read_bytes() if Path(path).exists() else b""
+    items = INVENTORY.read(Content(data, path, path))
+    return (item for item in items if isinstance(item, Domain))
+
+
 def _key(step: InventoryStep) -> str:
     return f"{KIND}-{short_digest(f'{step.target} {step.unit.id}'.encode(), 24)}"
 
@@ -99,7 +110,11 @@ class InventoryDriver:
     def prepare(
         self, unit: UnitRequest, steps: tuple[InventoryStep, ...], request: PrepareRequest
     ) -> Prepared:
-        """What the steps want, where it is not so."""
+        """What the steps want, where it is not so. The plan has the owner's name alone: what it
+        does with its guests, the inventory says."""
+        for guest in guests_of(unit.file or ""):
+            if unit.uuid in (guest.uuid, guest.name):
+                check_owner(guest)
         wanted = tuple(
             NicChanges(at, at + 1, mac_of(step.about) or "", step.changes)
             for at, step in enumerate(steps)
@@ -158,7 +173,7 @@ class InventoryDriver:
         if all(models.get(one.mac) == one.changes[0].new for one in wanted):
             return Prepared(None)
         if not over_edits and any(models.get(one.mac) != one.changes[0].old for one in wanted):
-            raise RefusedError("somebody changed it since")
+            raise UnitRefusedError("somebody changed it since", "edited")
         transaction = InventoryTransaction(
             unit.key, unit.name, unit.target, unit.steps, mode, wanted,
             inventory=unit.file or "",

@@ -11,17 +11,21 @@ from tests.platforms.example.inventory import BEGINS, INVENTORY, KIND, NAME, PRE
 from tests.platforms.example.write import edits_for, text_of
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.knowledge.fixes.owners import Wordings
+from vnicaudit.knowledge.fixes.wording import OwnedNic
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import Content
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic
+from vnicaudit.model.owner import rewritten_by
 from vnicaudit.model.plan import MODES, ModeOption, ObjectUnit, Planned, UnitStep
 from vnicaudit.model.reasons import Reason
 from vnicaudit.model.refs import NicRef, nic_index
 from vnicaudit.model.report import ReadError
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.planning.diffs import unified_diff
+from vnicaudit.remedy.planning.gates import owner_blocks
 from vnicaudit.remedy.planning.judged_item import JudgedItem
 from vnicaudit.remedy.planning.subject import (
     PlanSubject,
@@ -87,10 +91,11 @@ class InventoryTargets:
         judged = JudgedItem(
             guest, context.judges, lambda work, one: work.domain(one, HostConfig(), target)
         )
+        wordings = context.judges.work.platforms.wordings
         for nic in guest.nics:
             if not options.macs or nic.mac in options.macs:
                 yield from plan_subject(
-                    InventoryNic(judged, nic, target, data, unsafe=options.unsafe)
+                    InventoryNic(judged, nic, target, data, wordings, unsafe=options.unsafe)
                 )
 
 
@@ -98,8 +103,9 @@ class InventoryNic(PlanSubject[ObjectUnit]):
     """One NIC, as a subject of a plan."""
 
     def __init__(
-        self, judged: JudgedItem[Domain], nic: Nic, target: str, data: bytes, *, unsafe: bool
-    ) -> None:
+        self, judged: JudgedItem[Domain], nic: Nic, target: str, data: bytes, wordings: Wordings,
+        *, unsafe: bool,
+    ) -> None:  # fmt: skip
         guest = judged.item
         self.judged = judged
         self.nic = nic
@@ -107,6 +113,7 @@ class InventoryNic(PlanSubject[ObjectUnit]):
         self.about = NicRef(guest.name, guest.uuid, nic.mac, nic.index)
         self.data = data
         self.include_unsafe = unsafe
+        self.wordings = wordings
 
     def findings_with(self, changes: Sequence[Change]) -> Iterable[Finding]:
         """Of this NIC, the most severe first."""
@@ -151,9 +158,19 @@ class InventoryNic(PlanSubject[ObjectUnit]):
             modes=_MODES,
             digest=digest(f"{self.nic.mac} {self.nic.declared.model}".encode()),
             diff=unified_diff(self.data, applied(self.data, edits), path, text_of),
-            blocked=self.judged.new_errors(after, self.nic.index),
+            blocked=(*owner_blocks(guest), *self.judged.new_errors(after, self.nic.index)),
+            procedure=self._procedure(guest),
             unit=ObjectUnit(KIND, guest.uuid or guest.name),
         )
+
+    def _procedure(self, guest: Domain) -> tuple[str, ...]:
+        """What to do where somebody else writes the guest anew."""
+        owner = guest.declared.owner
+        if not rewritten_by(owner):
+            return ()
+        planned = [one for one in self.findings_with(()) if self.planned_change(one)]
+        owned = OwnedNic(guest, self.nic, planned, guest.location.file)
+        return tuple(self.wordings.of(owner).procedure(owned))
 
     @property
     def refused_rules(self) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tests.platforms.example import write
 from tests.platforms.example.driver import Command, inventory_kind, nicctl
-from tests.platforms.example.inventory import INVENTORY, NAME, PREFIX
+from tests.platforms.example.inventory import ENGINE, INVENTORY, NAME, PREFIX
 from tests.platforms.example.planner import InventoryTargets
-from tests.platforms.example.wording import WORDING
+from tests.platforms.example.wording import ENGINE_WORDING, WORDING
 from vnicaudit.audit.reading.targets import TargetKind
 from vnicaudit.cli.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform, definition
 from vnicaudit.model.file_kind import Content, Item
@@ -34,7 +34,7 @@ def example(command: Command = nicctl) -> RegisteredPlatform:
         definition,
         {"raw": "Inventory"},
         (TargetKind("inventory", _name_of, read=_read),),
-        wordings={NAME: WORDING},
+        wordings={NAME: WORDING, ENGINE.name: ENGINE_WORDING},
         planner=InventoryTargets,
         kinds=lambda: (inventory_kind(command),),
         writer=lambda: write,

@@ -22,6 +22,8 @@ from tests.remedy.applying.fakes import Killed, Stage, watch
 from vnicaudit.cli.main import run
 from vnicaudit.cli.platforms import PlatformRegistry, every_platform
 from vnicaudit.cli.wiring import Wiring
+from vnicaudit.errors import RefusedError
+from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import ObjectUnit, Plan
 from vnicaudit.model.refs import mac_of
 from vnicaudit.model.runs import RunRecord
@@ -155,17 +157,83 @@ def test_it_is_applied_looked_at_and_taken_back(program: Program) -> None:
     assert program.outcomes == ["done", "done"]
 
 
-def test_what_somebody_changed_is_refused(program: Program) -> None:
+def test_what_somebody_changed_is_refused(program: Program, capsys: Capture) -> None:
     program.plan()
     program.file.write_text(text({**BEFORE, MACS[0]: "ne2k_pci"}))
-    assert program.apply_plan("--dry-run") == 5
+    capsys.readouterr()
+    assert program.apply_plan("--dry-run", "--format", "json") == 5
+    seen = json.loads(capsys.readouterr().out)["units"]
+    assert [(one["name"], one["outcome"], one["codes"]) for one in seen] == [
+        ("mail", "refused", ["edited"]), ("web", "would-change", []),
+    ]  # fmt: skip
     program.file.write_text(text(BEFORE))
     assert program.apply_plan() == 0
     program.file.write_text(text({**GOAL, MACS[0]: "ne2k_pci"}))
     assert program.run("runs", program.runs[0].id, "--verify") == 5
     assert program.take_back() == 5
-    assert [unit.outcome for unit in program.runs[0].steps] == ["applied", "refused"]
+    assert [(unit.outcome, unit.codes) for unit in program.runs[0].steps] == [
+        ("applied", ()), ("refused", ("edited",)),
+    ]  # fmt: skip
     assert program.models == {**BEFORE, MACS[0]: "ne2k_pci", MACS[1]: "virtio"}
+
+
+def test_a_driver_that_has_no_code_for_its_refusal_gets_one(program: Program) -> None:
+    """A machine that goes by codes is not left with none."""
+
+    def refuses(*_arguments: str) -> None:
+        raise RefusedError("not today")
+
+    program.plan("--domain", "web")
+    program.command = refuses
+    assert program.apply_plan() == 5
+    (unit,) = program.runs[0].steps
+    assert (unit.outcome, unit.codes, unit.message) == ("refused", ("other",), "not today")
+
+
+def of_engine(program: Program) -> str:
+    """An inventory whose guests somebody else writes anew for each start."""
+    kept = text(BEFORE).replace("uuid =", "engine = yes\nuuid =")
+    program.file.write_text(kept)
+    return kept
+
+
+def test_a_guest_that_its_owner_writes_anew_is_changed_there(program: Program) -> None:
+    kept = of_engine(program)
+    steps = program.plan().steps
+    assert [name_of(one.owner) for one in steps] == ["engine"] * 3
+    assert [[each.code for each in one.blocked] for one in steps] == [["owner-changes-it"]] * 3
+    assert steps[0].blocked[0].text == (
+        "the definition is the Engine's, which writes it anew: it is changed there, never here"
+    )
+    assert steps[0].procedure == (
+        "engine stop mail", "Set model to virtio in the engine.", "engine start mail",
+    )  # fmt: skip
+    assert program.apply_plan() == 5
+    assert (program.file.read_text(), program.runs) == (kept, [])
+
+
+def test_an_edited_plan_does_not_get_behind_its_owner(program: Program) -> None:
+    kept = of_engine(program)
+    program.plan()
+    plan = json.loads(program.plan_file.read_bytes())
+    for step in plan["steps"]:
+        step["blocked"] = step["blocked_codes"] = []
+    program.plan_file.write_text(json.dumps(plan))
+    assert program.apply_plan() == 5
+    assert [(unit.outcome, unit.codes) for unit in program.runs[0].steps] == [
+        ("refused", ("owner",)), ("refused", ("owner",)),
+    ]  # fmt: skip
+    assert program.file.read_text() == kept
+
+
+def test_its_file_is_not_fixed_behind_its_owner(program: Program, capsys: Capture) -> None:
+    kept = of_engine(program)
+    audit = ("audit", str(program.file), "--fix", "--select", "VNIC001", "--format", "json")
+    assert program.run(*audit) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert [one["code"] for one in report["not_fixed"]] == ["owner"]
+    assert [one["fix"] for one in report["findings"]] == ["Set model to virtio in the engine."]
+    assert program.file.read_text() == kept
 
 
 def test_a_command_that_fails_is_undone(program: Program) -> None:

@@ -11,7 +11,7 @@ from vnicaudit.text.edits import Edit
 
 ENTAILED: dict[str, tuple[str, ...]] = {}
 SHARED: frozenset[str] = frozenset()
-OWNER_REWRITES = False
+OWNER_REWRITES = True
 
 _NIC = re.compile(rb"nic\d+ *= *(?P<model>\S+) +(?P<mac>\S+) ")
 

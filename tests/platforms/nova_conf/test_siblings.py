@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.nova_conf.siblings import (
@@ -22,7 +23,7 @@ ON = "[libvirt]\nuse_virtio_for_bridges = true\n"
 
 def judge(file: Path, rule: str = "VNIC060") -> Audited:
     config = read_with_siblings(file.read_bytes(), target="t", file=str(file))
-    return DescriptionAuditor([rule]).audit(config, "t")
+    return DescriptionAuditor([rule], every_platform().wordings).audit(config, "t")
 
 
 def places(audited: Audited) -> list[str]:

@@ -104,7 +104,7 @@ def _looks(monkeypatch: pytest.MonkeyPatch, text: str) -> int:
     with monkeypatch.context() as patch:
         patch.setattr(NovaIndex, "__init__", counted)
         effective = calls(patch, NovaIndex, "_effective")
-        audited = DescriptionAuditor(rule_ids()).audit(config(text), "t")
+        audited = DescriptionAuditor(rule_ids(), every_platform().wordings).audit(config(text), "t")
     assert len(audited.findings) == 50
     assert (audited.crashed, audited.skipped) == ((), ())
     return sum(made) + effective["_effective"]
@@ -247,4 +247,4 @@ def test_what_a_problem_names_is_found_where_it_stands(text: str) -> None:
     for option, field in zip(found.own, fields, strict=True):
         if fields.count(field) == 1:
             assert found.place(field) == found.at(option)
-    assert DescriptionAuditor(rule_ids()).audit(found, "t").crashed == ()
+    assert DescriptionAuditor(rule_ids(), every_platform().wordings).audit(found, "t").crashed == ()

@@ -96,14 +96,16 @@ def test_a_rollback_goes_on(make_world: MakeWorld) -> None:
 def test_a_dry_run_says_so(make_world: MakeWorld) -> None:
     world = make_world(2)
     world.leaves(2)
-    assert dry_run_apply(world.steps, b"plan", world.context()) == [
-        ("guest-1", ""),
-        ("guest-2", NOWHERE),
+    seen = dry_run_apply(world.steps, b"plan", world.context())
+    assert [(one.name, one.outcome, one.message) for one in seen] == [
+        ("guest-1", "would-change", ""),
+        ("guest-2", "gone", NOWHERE),
     ]
     world.apply(world.steps, world.context())
     world.leaves(1)
     (run,) = runs(str(world.folder))
-    assert dry_run_rollback(run.id, RollbackSelection(), world.context()) == [("guest-1", NOWHERE)]
+    (back,) = dry_run_rollback(run.id, RollbackSelection(), world.context())
+    assert (back.name, back.outcome, back.message) == ("guest-1", "gone", NOWHERE)
 
 
 @pytest.mark.parametrize("mode", ["next-boot", "restart", "hotswap"])

@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.definitions import E1000
+from tests.regressions.way_back.test_a_domain_that_is_gone_stops_nobody_else import (
+    NOWHERE,
+    OTHER,
+    two_hosts,
+)
 from tests.remedy.applying.fakes import World, installed
 from vnicaudit.cli import adapters as composed
 from vnicaudit.cli.main import run
@@ -78,6 +83,28 @@ def test_a_definition_that_was_changed_since_differs(world: World, capsys: Captu
     world.machines[0].persistent = world.before[0]
     code, lines = verified(world, capsys)
     assert (code, [line[0] for line in lines]) == (5, ["differs", "waiting", "waiting"])
+
+
+def test_one_that_moved_is_named_with_its_new_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """It was called gone, where apply says where it is."""
+    monkeypatch.setenv("COLUMNS", "1000")
+    world = installed(World(tmp_path, 3), monkeypatch)
+    other = two_hosts(world, monkeypatch)
+    world.apply(world.steps, world.context())
+    other.machines.append(world.machines[0])
+    world.leaves(1)
+    world.leaves(2)
+    code, lines = verified(world, capsys)
+    assert (code, lines) == (
+        5, [["moved", "guest-1"], ["gone", "guest-2"], ["waiting", "guest-3"]],
+    )  # fmt: skip
+    run_id = runs(str(world.folder))[-1].id
+    run(["runs", "--verify", run_id, "--state", str(world.folder)])
+    out = capsys.readouterr().out
+    assert f"it is on {OTHER} now: what is to be done to it is to be done there" in out
+    assert NOWHERE in out
 
 
 def test_a_host_that_cannot_be_reached(

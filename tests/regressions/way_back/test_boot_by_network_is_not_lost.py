@@ -164,6 +164,13 @@ def test_another_backend_is_not_safer(to: str, device: str) -> None:
     assert text.startswith("mitigation set behind libvirt's settings")
 
 
+def test_nobody_is_sent_to_edit_a_definition_that_nova_writes() -> None:
+    nova = "<n:instance xmlns:n='http://openstack.org/xmlns/libvirt/nova/1.1'/>"
+    text = definition(interface(), metadata=nova, behind=override("mitigation"), root=NAMESPACE)
+    (found,) = [one for one in plan(live(text)) if isinstance(one, NotPlanned)]
+    assert found.reason.endswith("see to it first that Nova writes the definition without it")
+
+
 def test_a_fix_in_place_does_not_do_it_either() -> None:
     """`audit --fix` changes the model alone: with a ROM that is unsafe, with a property no fix."""
     for text, safe in (

@@ -323,6 +323,14 @@ class Machine:
         self._world.passing(f"behind {name}")
 
 
+def with_codes(done: Ended) -> Ended:
+    """How a run went. None of our own drivers refuses anything without a code for it."""
+    for unit in done.run.steps:
+        assert unit.outcome != "refused" or unit.codes, unit
+        assert "other" not in unit.codes, unit
+    return done
+
+
 class Stage:
     """A folder for runs, a clock, and the program, which may be ended anywhere."""
 
@@ -377,14 +385,15 @@ class Stage:
         trials: Trials | None = None,
     ) -> Ended:
         """Carry it out, or go on with it."""
-        return apply(steps, text, context, self._tell, trials)
+        return with_codes(apply(steps, text, context, self._tell, trials))
 
     def rollback(
         self, context: RunContext, chosen: RollbackSelection | None = None, run: str | None = None
     ) -> tuple[Ended, ...]:
         """Take a run back, the first one if none is named."""
         run = run or runs(str(self.folder))[-1].id
-        return rollback(run, chosen or RollbackSelection(), context, self._tell)
+        done = rollback(run, chosen or RollbackSelection(), context, self._tell)
+        return tuple(map(with_codes, done))
 
     def _tell(self, name: str, said: str) -> None:
         self.told.append((name, said))

@@ -16,7 +16,6 @@ from vnicaudit.remedy.applying.journal import NAME, Journal
 from vnicaudit.remedy.applying.kept_texts import KeptTexts
 from vnicaudit.remedy.applying.notes import begun_with
 from vnicaudit.remedy.applying.past_run import (
-    TAKEN_BACK,
     PastRun,
     begin_run,
     damaged,
@@ -43,7 +42,10 @@ DONE_A: Line = (Done("applied", checks=(("device", "ok", "as wanted"),)), "a")
 DONE_B: Line = (Done("rolled-back", "the domain is off"), "b")
 FAILED_B: Line = (Done("failed", "libvirt says no"), "b")
 END: Line = (End(), "")
-BACK: Line = (End(TAKEN_BACK), "")
+BACK: Line = (End("undone", taken_back=True), "")
+OLD_BACK: Line = (End("taken back"), "")
+"""As it was written before it had a field of its own."""
+SOME_BACK: Line = (End("some of it was taken back"), "")
 
 
 def run_with(state: StateFolder, *lines: Line) -> PastRun:
@@ -60,6 +62,18 @@ def run_with(state: StateFolder, *lines: Line) -> PastRun:
 
 
 @pytest.mark.parametrize(
+    ("line", "taken_back"), [(BACK, True), (OLD_BACK, True), (SOME_BACK, False), (END, False)]
+)
+def test_a_run_that_was_taken_back_says_so(tmp_path: Path, line: Line, taken_back: bool) -> None:
+    assert run_with(StateFolder(str(tmp_path)), BEGIN_A, DONE_A, line).taken_back is taken_back
+
+
+def test_a_run_that_was_not_taken_back_has_no_word_of_it(tmp_path: Path) -> None:
+    found = run_with(StateFolder(str(tmp_path)), BEGIN_A, DONE_A, SOME_BACK)
+    assert b"taken_back" not in (found.folder / NAME).read_bytes()
+
+
+@pytest.mark.parametrize(
     ("lines", "outcome", "units"),
     [
         ([], "unfinished", ["not-reached", "not-reached"]),
@@ -71,6 +85,8 @@ def run_with(state: StateFolder, *lines: Line) -> PastRun:
         ([BACK], "rolled-back", ["not-reached", "not-reached"]),
         ([BEGIN_A, DONE_A, DONE_B, BACK], "rolled-back", ["applied", "rolled-back"]),
         ([BEGIN_A, DONE_A, FAILED_B, BACK], "failed", ["applied", "failed"]),
+        ([BEGIN_A, DONE_A, DONE_B, OLD_BACK], "rolled-back", ["applied", "rolled-back"]),
+        ([BEGIN_A, DONE_A, FAILED_B, OLD_BACK], "failed", ["applied", "failed"]),
     ],
 )
 def test_what_became_of_a_run(

@@ -257,6 +257,8 @@ def test_a_look_changes_nothing(make_world: MakeWorld) -> None:
     before = [machine.persistent for machine in world.machines]
     (run,) = runs(str(world.folder))
     looked_at = dry_run_rollback(run.id, RollbackSelection(), world.context())
-    assert looked_at == [("guest-2", ""), ("guest-1", "")]
+    assert [(one.name, one.outcome) for one in looked_at] == [
+        ("guest-2", "would-change"), ("guest-1", "would-change"),
+    ]  # fmt: skip
     assert [machine.persistent for machine in world.machines] == before
     assert runs(str(world.folder)) == [run]

@@ -144,11 +144,16 @@ def selected(*rules: str, platforms: PlatformRegistry | None = None) -> AuditWor
 def plan(
     source: Source, options: PlanOptions = VIRTIO, *, rules: tuple[str, ...] = (),
     devices: tuple[VdpaDevice, ...] | None = None, names: AskNames = no_names,
-    users: dict[tuple[str, str], str] | None = None,
+    users: dict[tuple[str, str], str] | None = None, platforms: PlatformRegistry | None = None,
 ) -> list[Planned]:  # fmt: skip
     """The steps of a domain, and what is left. ``rules``: only these are asked for."""
-    asked = selected(*rules) if rules and rules != rule_ids() else work()
-    context = NicContext(options, texts(), devices, users or {}, InterfaceNames(names))
+    if platforms is not None:
+        asked = selected(*rule_ids(), platforms=platforms)
+    else:
+        asked = selected(*rules) if rules and rules != rule_ids() else work()
+    context = NicContext(
+        options, texts(), devices, users or {}, InterfaceNames(names), asked.platforms.wordings
+    )
     planner = DomainPlanner(Judges(asked, work() if rules else asked), context)
     return list(planner.plan(source))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.remedy.planning.kept_plans import DATA, decoded, kept_plans, without_added
-from vnicaudit.reports.plan.json import from_json
+from vnicaudit.reports.plan.json import from_json, to_json
 
 NAMES = tuple(kept_plans(Path()))
 
@@ -49,6 +49,26 @@ def test_what_is_blocked_and_a_mode_have_a_code(tmp_path: Path) -> None:
             assert all(bool(mode.code) == bool(mode.reason) for mode in made.modes)
             assert [one.text for one in old.blocked] == [one.text for one in made.blocked]
             assert {*(one.code for one in old.blocked), *(one.code for one in old.modes)} <= {""}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_risk_and_a_cause_are_read_and_not_cut_out_of_a_sentence(
+    name: str, tmp_path: Path
+) -> None:
+    made = kept_plans(tmp_path)[name]()
+    written = json.loads(to_json(made))
+    for one in (*written["steps"], *written["left"]):
+        one["reason"] = "reworded"
+    read = from_json(json.dumps(written).encode(), name)
+    assert [one.risk for one in read.steps] == [one.risk for one in made.steps]
+    assert [one.reason for one in read.not_planned] == [one.reason for one in made.not_planned]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_of_an_old_file_they_are_cut_out(name: str, tmp_path: Path) -> None:
+    made = kept_plans(tmp_path)[name]()
+    read = from_json(json.dumps(without_added(decoded(made))).encode(), name)
+    assert [one.risk for one in read.steps] == [one.risk for one in made.steps]
 
 
 def test_there_is_a_file_of_every_kind_of_unit() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests.platforms.example.inventory import ENGINE
+from tests.platforms.example.platform import with_example
 from tests.remedy.planning.blocked import why
 from tests.remedy.planning.planned import (
     KUBEVIRT,
@@ -33,6 +35,33 @@ VDPA = PlanOptions(to="vdpa", macs=(MAC,), devices=("/dev/vhost-vdpa-0",))
 
 def blocked(owner: str) -> tuple[str, ...]:
     return (f"the definition is {owner}'s, which writes it anew: it is changed there, never here",)
+
+
+@pytest.mark.parametrize(
+    ("options", "procedure"),
+    [
+        (
+            PlanOptions(to="virtio"),
+            ("engine stop a", "Set model to virtio in the engine.", "engine start a"),
+        ),
+        (VDPA, ("engine connect --vdpa",)),
+        (
+            PlanOptions(to="vhostuser", macs=(MAC,), devices=("/run/vhu1",)),
+            ("the Engine decides what its NICs are connected to: change it there.",),
+        ),
+    ],
+)
+def test_an_owner_from_elsewhere_has_its_own_way(
+    options: PlanOptions, procedure: tuple[str, ...]
+) -> None:
+    """Its words were not asked for: it was told to edit what it writes anew itself."""
+    source = live(definition(interface("e1000")), RUNNING)
+    declared = replace(source.domain.declared, owner=ENGINE)
+    kept = source._replace(domain=replace(source.domain, declared=declared))
+    found = step(kept, options, platforms=with_example())
+    assert (found.owner, found.procedure) == (ENGINE, procedure)
+    assert why(found) == blocked("the Engine")
+    assert found.diff == ""
 
 
 def test_novas_way_is_stop_set_start_and_then_the_image() -> None:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.fingerprint import file_key, is_uuid
 from vnicaudit.audit.judging.judgement import FindingCollector, Judgement, ask
+from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.wording import of_image
 from vnicaudit.model.description import Description
 from vnicaudit.model.kubevirt import Preference
@@ -36,8 +37,11 @@ from vnicaudit.model.subject import (
 class DescriptionAuditor:
     """Judges descriptions by a fixed set of rules."""
 
-    def __init__(self, rule_ids: Iterable[str], catalogue: Catalogue | None = None) -> None:
+    def __init__(
+        self, rule_ids: Iterable[str], wordings: Wordings, catalogue: Catalogue | None = None
+    ) -> None:
         rules = tuple(rule_ids)
+        self._wordings = wordings
         self._configs = RuleSet(ConfigJudge, rules, catalogue)
         self._images = RuleSet(ImageJudge, rules, catalogue)
         self._flavors = RuleSet(FlavorJudge, rules, catalogue)
@@ -45,7 +49,8 @@ class DescriptionAuditor:
 
     def audit(self, item: Description, target: str) -> Audited:
         """Judge one description."""
-        collector, owner, ref = FindingCollector(), owner_of(item), ref_of(item)
+        collector = FindingCollector(self._wordings)
+        owner, ref = owner_of(item), ref_of(item)
         named = of_image(target, item) if isinstance(item, Image) else NO_NAMES
         places = partial(place_of, item)
         collector.take(self._verdicts(item), owner, lambda _field: key_of(item), places, ref, named)

@@ -18,7 +18,6 @@ from vnicaudit.audit.judging.staged import at_the_next_start, without_edits_made
 from vnicaudit.audit.judging.template_verdicts import not_filled_in, of_the_model
 from vnicaudit.audit.reading.platform import Platforms
 from vnicaudit.audit.rows import nic_row
-from vnicaudit.knowledge.fixes.owners import Wordings, worded
 from vnicaudit.knowledge.fixes.wording import of_server
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Effective
@@ -27,7 +26,7 @@ from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.owner import REWRITTEN_BY
+from vnicaudit.model.owner import rewritten_by
 from vnicaudit.model.refs import HostRef
 from vnicaudit.model.report import Audited, NicRow, Placed
 from vnicaudit.model.rule import DomainJudge, HostJudge, NicJudge
@@ -65,7 +64,7 @@ class DomainAuditor:
 
     def audit_domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
         """Judge every NIC of a domain, then the domain."""
-        collector = FindingCollector()
+        collector = FindingCollector(self._platforms.wordings)
         if domain.unjudged:
             collector.skipped.append(Skipped(EVERY_RULE, domain.ref, domain.unjudged))
         elif domain.declared.type in QEMU_DOMAINS:
@@ -108,15 +107,16 @@ class DomainAuditor:
         asked = (subjects or coming) and not unfilled
         if asked and self._domain_rules.of(domain.declared.kind):
             whole = DomainSubject(subjects, domain.declared, host, domain.state, coming)
-            _take_domain(self._judge_domain(whole), domain, collector, self._platforms.wordings)
+            _take_domain(self._judge_domain(whole), domain, collector)
 
     def audit_host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
         """Judge a host by itself. ``uses``: see :class:`HostSubject`."""
-        collector, place = FindingCollector(), Location(target)
+        wordings = self._platforms.wordings
+        collector, place = FindingCollector(wordings), Location(target)
         for verdict in ask(self._host_rules.of(), HostSubject(host.declared, uses)):
             mark = digest(verdict.rule.id, host.name, "")
             for problem in verdict.problems:
-                fix = worded(problem.change, problem.fix, "host")
+                fix = wordings.worded(problem.change, problem.fix, "host")
                 collector.findings.append(
                     finding_of(verdict.rule, problem, HostRef(), place, "host", mark, fix)
                 )
@@ -166,7 +166,7 @@ class DomainAuditor:
         rules = self._nic_rules.of(subject.domain.kind)
         verdicts = ask(rules, subject)
         staged = subject.staged
-        if staged is None or subject.domain.owner in REWRITTEN_BY:
+        if staged is None or rewritten_by(subject.domain.owner):
             return verdicts
         resolve = self._platforms.resolver(subject.domain)
         later = at_the_next_start(subject, staged, resolve)
@@ -199,7 +199,7 @@ def _take_nic(
             field = problem.field
             path = None if field is None else platforms.place_of(field, domain.declared)
             where = _nic_place(nic, field, path, nic.location)
-            fix = platforms.wordings.worded(
+            fix = collector.wordings.worded(
                 problem.change, problem.fix, owner, named, in_arguments=behind
             )
             collector.findings.append(
@@ -209,7 +209,7 @@ def _take_nic(
 
 
 def _take_domain(
-    verdicts: Iterable[Judgement], domain: Domain, collector: FindingCollector, wordings: Wordings
+    verdicts: Iterable[Judgement], domain: Domain, collector: FindingCollector
 ) -> None:
     """Take what was said of a domain as a whole."""
     ref, owner, named = domain.ref, domain.declared.owner, _names_for_fix(domain)
@@ -217,7 +217,7 @@ def _take_domain(
         for problem in verdict.problems:
             mark = domain_mark(verdict.rule.id, domain, None)
             where = _field_place(domain, problem.field)
-            fix = wordings.worded(problem.change, problem.fix, owner, named)
+            fix = collector.wordings.worded(problem.change, problem.fix, owner, named)
             collector.findings.append(
                 finding_of(verdict.rule, problem, ref, where, owner, mark, fix)
             )

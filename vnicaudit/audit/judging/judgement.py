@@ -9,7 +9,7 @@ import msgspec
 
 from vnicaudit.audit.judging.catalogue import LoadedRule, NamedRule
 from vnicaudit.audit.judging.fingerprint import digest
-from vnicaudit.knowledge.fixes.owners import WordedFix, worded
+from vnicaudit.knowledge.fixes.owners import WordedFix, Wordings
 from vnicaudit.model.finding import Crashed, Finding, Skipped
 from vnicaudit.model.location import Location
 from vnicaudit.model.names import NO_NAMES, FixNames
@@ -76,11 +76,13 @@ def finding_of(
 
 
 class FindingCollector:
-    """Collects what the rules say of one domain, host or file."""
+    """Collects what the rules say of one domain, host or file. ``wordings``: how fixes are worded
+    for each owner."""
 
-    __slots__ = ("crashed", "findings", "skipped")
+    __slots__ = ("crashed", "findings", "skipped", "wordings")
 
-    def __init__(self) -> None:
+    def __init__(self, wordings: Wordings) -> None:
+        self.wordings = wordings
         self.findings: list[Finding] = []
         self.skipped: list[Skipped] = []
         self.crashed: list[Crashed] = []
@@ -110,7 +112,7 @@ class FindingCollector:
                 field = problem.field
                 mark = digest(verdict.rule.id, key_of(field), field or "")
                 where = place_of(field)
-                fix = worded(None, problem.fix, owner, named)
+                fix = self.wordings.worded(None, problem.fix, owner, named)
                 self.findings.append(
                     finding_of(verdict.rule, problem, ref, where, owner, mark, fix)
                 )

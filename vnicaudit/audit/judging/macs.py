@@ -17,7 +17,7 @@ from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.fingerprint import digest, identity_parts
 from vnicaudit.audit.judging.judgement import FindingCollector, ask, finding_of
 from vnicaudit.base.identifiers import bare_uuid
-from vnicaudit.knowledge.fixes.owners import SHIPPED, Wordings
+from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model import rule
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
@@ -118,8 +118,8 @@ class MacAuditor:
     def __init__(
         self,
         rule_ids: Iterable[str],
+        wordings: Wordings,
         catalogue: Catalogue | None = None,
-        wordings: Wordings = SHIPPED,
     ) -> None:
         self._rules = RuleSet(rule.MacJudge, rule_ids, catalogue)
         self._wordings = wordings
@@ -131,7 +131,7 @@ class MacAuditor:
 
     def audit(self, subject: MacSubject) -> Audited:
         """Judge one NIC beside those that have its MAC."""
-        nic, collector = subject.nic, FindingCollector()
+        nic, collector = subject.nic, FindingCollector(self._wordings)
         ref = NicRef(
             nic.domain, nic.uuid and _hyphened(nic.uuid), nic.mac, nic.index, nic.target_dev
         )
@@ -197,6 +197,7 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
         alone=of_domain.alone,
         identity=identity_parts(domain, nic),
         suppressions=domain.suppressions,
+        named=domain.named,
     )
 
 
@@ -240,8 +241,7 @@ def _same_guest(one: NicSeen, other: NicSeen) -> bool:
     """By its UUID; by its name where one has none. A guest without either may be any."""
     if one.uuid is not None and other.uuid is not None:
         return one.uuid == other.uuid
-    nameless = "(no name)" in (one.domain, other.domain)
-    return nameless or one.domain == other.domain
+    return not (one.named and other.named) or one.domain == other.domain
 
 
 def _is_same_nic(one: NicSeen, other: NicSeen) -> bool:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.fingerprint import file_key
 from vnicaudit.audit.judging.judgement import FindingCollector, ask
+from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.nova_conf.options import knowledge
 from vnicaudit.model import rule
 from vnicaudit.model.nova import NovaConfig, NovaOption, PciEntry
@@ -77,7 +78,10 @@ def _layout(node: SiteNode) -> tuple[str, ...]:
 class SiteAuditor:
     """Judges compute nodes of one site by a fixed set of rules."""
 
-    def __init__(self, rule_ids: Iterable[str], catalogue: Catalogue | None = None) -> None:
+    def __init__(
+        self, rule_ids: Iterable[str], wordings: Wordings, catalogue: Catalogue | None = None
+    ) -> None:
+        self._wordings = wordings
         self._rules = RuleSet(rule.SiteJudge, rule_ids, catalogue)
 
     @property
@@ -87,7 +91,7 @@ class SiteAuditor:
 
     def audit(self, node: SiteNode, differences: tuple[Difference, ...]) -> Audited:
         """Judge one node beside the others of its site."""
-        collector = FindingCollector()
+        collector = FindingCollector(self._wordings)
         places = {f"libvirt/{found.option}": found.place for found in differences}
         collector.take(
             ask(self._rules.of(), SiteSubject(node, differences)),

@@ -26,7 +26,8 @@ _LATER = "kube:"
 
 class Target(msgspec.Struct, frozen=True):
     """One target: its ``name`` as the user gave it, and what ``kind`` of thing that is: ``path``,
-    ``stdin``, ``nova`` (files that nova-compute reads together), or a kind of a platform's."""
+    ``stdin``, ``together`` (files that one program reads together: ``FileKind.together``), or a
+    kind of a platform's."""
 
     name: str
     kind: str
@@ -83,6 +84,13 @@ def target_of(name: str, kinds: Iterable[TargetKind]) -> Target:
         if (found := kind.name_of(name)) is not None:
             return Target(found, kind.kind)
     return Target(name, "path")
+
+
+def is_cloud(name: str, kinds: Iterable[TargetKind]) -> bool:
+    """True for the name of a cloud. Raises UsageError for kinds this version does not read."""
+    kinds = tuple(kinds)
+    kind = target_of(name, kinds).kind
+    return any(one.kind == kind and one.cloud is not None for one in kinds)
 
 
 def unique_targets(names: Iterable[str], kinds: Iterable[TargetKind]) -> list[Target]:

@@ -21,13 +21,17 @@ from vnicaudit.cli.output.files import STDOUT
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit, flush, stream
 from vnicaudit.errors import UsageError
+from vnicaudit.model.report import NotFixed
 
 if TYPE_CHECKING:
     from vnicaudit.cli.platforms import PlatformRegistry
     from vnicaudit.remedy.files import FileFixed
+    from vnicaudit.remedy.in_place import RefusedFix
 
 _NAMED = 20
 """Refused fixes that are named one by one."""
+_REPORTED = 10_000
+"""Refused fixes that a report has."""
 
 
 class FixOptions(msgspec.Struct, frozen=True):
@@ -78,12 +82,13 @@ class FixRequest(msgspec.Struct, frozen=True):
 
 class FixCounts(msgspec.Struct, frozen=True):
     """Files and problems that were changed or refused, in numbers; ``stdin`` is standard input
-    where it was read for it."""
+    where it was read for it; ``not_fixed``: the first that were refused."""
 
     problems: int = 0
     files: int = 0
     refused: int = 0
     stdin: bytes | None = None
+    not_fixed: tuple[NotFixed, ...] = ()
 
     @property
     def input(self) -> BytesIO | None:
@@ -169,6 +174,7 @@ class _FixReport:
         self._paint = Paint(color=use_color(fixing.color, to_terminal=stream().isatty()))
         self._problems = self._files = self._refused = self._unsafe = 0
         self._owned: Counter[str] = Counter()
+        self._not_fixed: list[NotFixed] = []
 
     def take(self, one: FileFixed) -> None:
         """One file."""
@@ -183,6 +189,7 @@ class _FixReport:
         if one.error:
             self._tell_refused(f"{one.path}: not fixed: {one.error}")
         for refused in one.refused:
+            self._note_refused(refused)
             if refused.owned:
                 self._owned[refused.reason] += 1
             else:
@@ -198,7 +205,16 @@ class _FixReport:
                 _note(f"{number:,} not fixed here: {reason}")
             self._say_numbers()
         written = self._fixing.write
-        return FixCounts(self._problems * written, self._files * written, self._refused)
+        return FixCounts(
+            self._problems * written,
+            self._files * written,
+            self._refused,
+            not_fixed=tuple(self._not_fixed),
+        )
+
+    def _note_refused(self, one: RefusedFix) -> None:
+        if len(self._not_fixed) < _REPORTED:
+            self._not_fixed.append(NotFixed(one.finding.fingerprint, one.code, one.reason))
 
     def _tell_refused(self, text: str) -> None:
         self._refused += 1

@@ -143,7 +143,8 @@ def _grouping(group_by: str | None, outputs: list[tuple[str, str]]) -> str:
 def _check_chosen(request: AuditRequest) -> None:
     """Raises UsageError where only some servers are asked for, of no cloud or for a baseline."""
     wanted = request.reading.options.servers
-    check_filters(wanted, (target.name for target in request.targets))
+    names = (target.name for target in request.targets)
+    check_filters(wanted, names, request.platforms.targets)
     if wanted.values_by_kind and request.write_baseline:
         raise UsageError(f"--write-baseline with {wanted} would forget all other servers")
 

@@ -56,7 +56,9 @@ def audit(request: AuditRequest) -> int:
             for one, output in outputs:
                 output.write(one.add(audited))
         progress.clear()
-        end = RunEnd(timestamp("seconds"), run.results, _summary(run, request, done))
+        end = RunEnd(
+            timestamp("seconds"), run.results, _summary(run, request, done), done.not_fixed
+        )
         for one, output in outputs:
             output.finish(one.finish(end))
         if baseline is not None and end.is_partial:

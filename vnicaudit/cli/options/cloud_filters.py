@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from vnicaudit.audit.reading.chosen_servers import ServerFilter
+from vnicaudit.audit.reading.targets import TargetKind, is_cloud
 from vnicaudit.cli.options.records import group
 from vnicaudit.errors import UsageError
 from vnicaudit.text.cloud_names import CLOUD
@@ -83,11 +84,14 @@ def wanted_of(servers: ServerOptions) -> ServerFilter:
     return wanted
 
 
-def check_filters(wanted: ServerFilter, targets: Iterable[str]) -> None:
-    """Raises UsageError where there is no cloud whose servers could be chosen."""
-    kinds = [f"--{kind}" for kind in wanted.values_by_kind]
-    if kinds and not any(target.startswith(CLOUD) for target in targets):
-        verb = "is" if len(kinds) == 1 else "are"
+def check_filters(
+    wanted: ServerFilter, targets: Iterable[str], known: tuple[TargetKind, ...]
+) -> None:
+    """Raises UsageError where there is no cloud whose servers could be chosen. ``known``: the kinds
+    of targets."""
+    named = [f"--{kind}" for kind in wanted.values_by_kind]
+    if named and not any(is_cloud(target, known) for target in targets):
+        verb = "is" if len(named) == 1 else "are"
         raise UsageError(
-            f"{', '.join(kinds)} {verb} for servers of a cloud ({CLOUD}CLOUD), and no target is one"
+            f"{', '.join(named)} {verb} for servers of a cloud ({CLOUD}CLOUD), and no target is one"
         )

@@ -64,6 +64,17 @@ format_option = click.option(
 """Of the commands that print one thing, for people or for programs."""
 
 
+dry_run_format_option = click.option(
+    "--format",
+    "format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print a dry run.",
+)
+"""Of the commands that print for programs what they would do."""
+
+
 def screen_options(output: OutputOptions, *, group_by: str | None = None) -> Options:
     """How to write to standard output."""
     return Options(

@@ -11,7 +11,11 @@ import click
 from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.cli.bench.options import line_options
 from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
-from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
+from vnicaudit.cli.options.output import (
+    dry_run_format_option,
+    output_options,
+    screen_options,
+)
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.remedy import change_options, mode_option, run_context
 from vnicaudit.cli.options.state import state_option
@@ -29,12 +33,22 @@ from vnicaudit.cli.remedy.apply_bench import (
     trials_of,
 )
 from vnicaudit.cli.remedy.apply_shadow import measure_beside, shadow_address, take_shadows_out
-from vnicaudit.cli.remedy.run_output import confirm, dry_run, print_run, tell_damage
+from vnicaudit.cli.remedy.run_output import (
+    check_format,
+    code_of_foreseen,
+    confirm,
+    print_foreseen,
+    print_run,
+    tell_damage,
+)
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vnicaudit.model.plan import Mode, Plan, Step
+    from vnicaudit.model.runs import Foreseen
     from vnicaudit.remedy.applying.apply import RunContext
     from vnicaudit.remedy.applying.kinds import KindTable
 
@@ -64,6 +78,7 @@ not speak for it, 130 interrupted."""
 @click.argument("plan", metavar="PLAN", type=click.Path(dir_okay=False))
 @mode_option("next-boot")
 @click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
+@dry_run_format_option
 @change_options
 @nova_manage_options
 @bench_options
@@ -87,19 +102,21 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     from vnicaudit.remedy.applying.past_run import damaged
     from vnicaudit.reports.plan.json import from_json
 
+    check_format(options.schedule, options.format)
     data = _read_plan(options.plan)
     plan, kinds = from_json(data, options.plan), wiring.platforms().kinds()
     steps, not_done = _split_steps(plan, kinds, options.mode, unsafe=options.include_unsafe)
-    _print_plan(plan, steps, options.output)
-    for step, reason in not_done:
-        _tell_not_applied(step, kinds, reason)
+    _print_plan(plan, steps, options)
+    for step, why_not in not_done:
+        _tell_not_applied(step, why_not)
     if not steps:
+        _print_dry_run((), not_done, options)
         return RefusedError.exit_code if not_done else 0
     context = run_context(options, wiring, options.mode, options.schedule)
     _check_reachable(steps, context, options)
     trial, address = trial_order(options), shadow_address(options.trials)
     if options.schedule.dry_run:
-        return dry_run(dry_run_apply(steps, data, context), "would be applied")
+        return _print_dry_run(dry_run_apply(steps, data, context), not_done, options)
     units = context.kinds.units(steps)
     design = None if trial is None else design_of(options.trials, trial.profile, units)
     if trial is not None and design is not None:
@@ -149,46 +166,67 @@ def _read_plan(path: str) -> bytes:
 
 def _split_steps(
     plan: Plan, kinds: KindTable, mode: Mode, *, unsafe: bool
-) -> tuple[list[Step], list[tuple[Step, str]]]:
+) -> tuple[list[Step], list[tuple[Step, Foreseen]]]:
     """The steps that are to be done, and the others, each with why not."""
     chosen: list[Step] = []
-    others: list[tuple[Step, str]] = []
+    others: list[tuple[Step, Foreseen]] = []
     for step in plan.steps:
-        reason = _blocking_reason(step, kinds, mode, unsafe=unsafe)
-        if reason:
-            others.append((step, reason))
-        else:
+        why_not = _blocking_reason(step, kinds, mode, unsafe=unsafe)
+        if why_not is None:
             chosen.append(step)
+        else:
+            others.append((step, why_not))
     return chosen, others
 
 
-def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> str:
+def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> Foreseen | None:
+    """None: it is to be done."""
+    from vnicaudit.model.runs import Foreseen
+
+    def is_refused(reason: str, codes: tuple[str, ...]) -> Foreseen:
+        known = tuple(dict.fromkeys(filter(None, codes)))  # a plan may be older than codes
+        return Foreseen(kinds.unit_name(step), "refused", reason, known, (step.id,))
+
     if step.refused:
-        return "; ".join(step.refused)
+        lost = tuple("loss" for loss in step.losses if not loss.accepted)
+        return is_refused("; ".join(step.refused), (*(one.code for one in step.blocked), *lost))
     if not step.safe and not unsafe:
-        return f"unsafe: {step.reason} (--include-unsafe)"
+        return is_refused(f"unsafe: {step.reason} (--include-unsafe)", ("unsafe",))
     option = step.mode(mode)
     if not option.possible and not (mode == "next-boot" and kinds.of(step).is_text):
-        return f"not with --mode {mode}: {option.reason}"
-    return ""
+        return is_refused(f"not with --mode {mode}: {option.reason}", (option.code,))
+    return None
 
 
-def _print_plan(plan: Plan, steps: list[Step], output: OutputOptions) -> None:
+def _print_dry_run(
+    units: Sequence[Foreseen], not_done: list[tuple[Step, Foreseen]], options: ApplyOptions
+) -> int:
+    """The exit code; steps that were not tried are told by then."""
+    if options.format == "text":
+        return print_foreseen(units, "would be applied")
+    from vnicaudit.reports.runs.dry_run import to_json
+
+    others = [why_not for _step, why_not in not_done]
+    emit(to_json("apply", options.mode, units, others).decode())
+    return code_of_foreseen(units)
+
+
+def _print_plan(plan: Plan, steps: list[Step], options: ApplyOptions) -> None:
     from msgspec.structs import replace
 
     from vnicaudit.reports.plan.text import render
 
-    if output.quiet or sys.stdout is None:
+    if options.output.quiet or options.format != "text" or sys.stdout is None:
         return
     shown = replace(plan, steps=tuple(steps), not_planned=(), errors=())
-    for text in render(shown, screen_options(output)):
+    for text in render(shown, screen_options(options.output)):
         emit(text)
     flush()
 
 
-def _tell_not_applied(step: Step, kinds: KindTable, reason: str) -> None:
+def _tell_not_applied(step: Step, why_not: Foreseen) -> None:
     from vnicaudit.model.refs import mac_of
     from vnicaudit.reports.safe import safe
 
-    name = f"{kinds.unit_name(step)} {mac_of(step.about) or ''}".rstrip()
-    tell(safe(f"Not applied: step {step.id}, {name}: {reason}"))
+    name = f"{why_not.name} {mac_of(step.about) or ''}".rstrip()
+    tell(safe(f"Not applied: step {step.id}, {name}: {why_not.message}"))

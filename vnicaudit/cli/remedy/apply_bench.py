@@ -17,7 +17,7 @@ from vnicaudit.cli.bench.options import (
     max_cpu_wait_option,
     max_steal_option,
 )
-from vnicaudit.cli.options.output import screen_options
+from vnicaudit.cli.options.output import Format, screen_options
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.options.remedy import RemedyOptions, ScheduleOptions
 from vnicaudit.cli.output.stderr import tell, telling
@@ -68,6 +68,7 @@ class ApplyOptions(RemedyOptions, frozen=True, kw_only=True):
     plan: str
     mode: Mode
     include_unsafe: bool
+    format: Format
     schedule: ScheduleOptions
     trials: BenchOptions
     line: LineOptions

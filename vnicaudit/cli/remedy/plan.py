@@ -160,7 +160,7 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
         verbose=options.output.verbose,
         servers=wanted_of(options.servers),
     )
-    check_filters(read.options.servers, options.targets)
+    check_filters(read.options.servers, options.targets, kinds)
     targets = expanded_targets(unique_targets(options.targets, kinds), kinds, read.options.live)
     from vnicaudit.remedy.planning.judged_item import Judges
     from vnicaudit.remedy.planning.run import make_plan

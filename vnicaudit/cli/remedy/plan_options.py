@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from vnicaudit.audit.reading.targets import TargetKind, target_of
+from vnicaudit.audit.reading.targets import TargetKind, is_cloud, target_of
 from vnicaudit.base.identifiers import MAC
 from vnicaudit.cli.options.cloud_filters import ServerOptions
 from vnicaudit.cli.options.output import OutputOptions
@@ -48,7 +48,7 @@ def planning_options(options: PlanCommandOptions, kinds: tuple[TargetKind, ...])
     Raises UsageError for what makes no sense together."""
     from vnicaudit.remedy.planning.options import PlanOptions
 
-    if options.projects and not any(map(_is_cloud, options.targets)):
+    if options.projects and not any(is_cloud(target, kinds) for target in options.targets):
         raise UsageError(f"--projects is for a cloud ({CLOUD}CLOUD)")
     devices = _devices(options, kinds)
     _check_accepted(options.accepted, options.to)
@@ -63,10 +63,6 @@ def planning_options(options: PlanCommandOptions, kinds: tuple[TargetKind, ...])
     )
 
 
-def _is_cloud(target: str) -> bool:
-    return target.startswith(CLOUD)
-
-
 def _devices(options: PlanCommandOptions, kinds: tuple[TargetKind, ...]) -> tuple[str, ...]:
     """A device or socket for each ``--nic``; none in a cloud, where Nova chooses them."""
     to, targets = options.to, options.targets
@@ -79,7 +75,7 @@ def _devices(options: PlanCommandOptions, kinds: tuple[TargetKind, ...]) -> tupl
     if not options.macs:
         raise UsageError(f"--to {to} needs --nic: say which NICs")
     wanted = devices[to]
-    if any(map(_is_cloud, targets)):
+    if any(is_cloud(target, kinds) for target in targets):
         return _of_cloud(to, wanted, targets, kinds)
     if len(wanted) != len(options.macs):
         raise UsageError(f"--to {to} needs one device or socket for each --nic, in their order")
@@ -92,7 +88,7 @@ def _of_cloud(
 ) -> tuple[str, ...]:
     if wanted:
         raise UsageError(f"--to {to}: in a cloud Nova and Neutron choose the device or socket")
-    if not all(_is_cloud(target) or _may_be_nova_conf(target, kinds) for target in targets):
+    if not all(is_cloud(target, kinds) or _may_be_nova_conf(target, kinds) for target in targets):
         raise UsageError(
             f"--to {to}: plan a cloud by itself, or with nova.conf of its compute nodes; on a host "
             "each NIC is given a device"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
-from vnicaudit.cli.options.output import output_options
+from vnicaudit.cli.options.output import Format, dry_run_format_option, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.remedy import (
     RemedyOptions,
@@ -16,12 +18,14 @@ from vnicaudit.cli.options.remedy import (
 )
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.stderr import telling
-from vnicaudit.cli.output.stdout import flush
+from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.process import hang_up_noted
 from vnicaudit.cli.remedy.apply_shadow import take_shadows_out
 from vnicaudit.cli.remedy.run_output import (
+    check_format,
+    code_of_foreseen,
     confirm,
-    dry_run,
+    print_foreseen,
     print_run,
     show_change,
     tell_damage,
@@ -30,6 +34,7 @@ from vnicaudit.cli.remedy.runs import run_ids
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.plan import Mode
+from vnicaudit.model.runs import Foreseen
 
 _EPILOG = """\b
 Examples:
@@ -53,6 +58,7 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
     over_edits: bool
     restore: bool
     mode: Mode | None
+    format: Format
     schedule: ScheduleOptions
 
 
@@ -80,6 +86,7 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
     "With --mode next-boot unless another is given.",
 )
 @mode_option(None)
+@dry_run_format_option
 @change_options
 @nova_manage_options
 @state_option
@@ -98,6 +105,7 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback, rollback
     from vnicaudit.remedy.applying.state import StateFolder
 
+    check_format(options.schedule, options.format)
     run, restore = options.run, options.restore
     found = read_run(StateFolder(options.folder).run(run))
     if restore and options.macs:
@@ -111,7 +119,11 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
         check_reach(context.reach, context.kinds.by_controller(units))
     show = None if options.output.quiet else show_change
     if options.schedule.dry_run:
-        return dry_run(dry_run_rollback(run, selection, context, show), "would be taken back")
+        if options.format != "text":
+            return _print_json(dry_run_rollback(run, selection, context), mode)
+        return print_foreseen(
+            dry_run_rollback(run, selection, context, show), "would be taken back"
+        )
     tell_damage(() if found is None else found.damage)
     what = f"Put the originals of run {run} back" if restore else f"Take run {run} back"
     if restore and show is not None:
@@ -124,3 +136,10 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
         went = rollback(run, selection, context, telling(quiet=options.output.quiet))
     codes = [print_run(one, options, context.kinds) for one in went]
     return RefusedError.exit_code if RefusedError.exit_code in codes else max(codes)
+
+
+def _print_json(units: Sequence[Foreseen], mode: Mode) -> int:
+    from vnicaudit.reports.runs.dry_run import to_json
+
+    emit(to_json("rollback", mode, units).decode())
+    return code_of_foreseen(units)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,9 @@ from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, Vnicaudi
 from vnicaudit.text.own_commands import command
 
 if TYPE_CHECKING:
-    from vnicaudit.model.runs import RunRecord, UnitRun
+    from vnicaudit.cli.options.output import Format
+    from vnicaudit.cli.options.remedy import ScheduleOptions
+    from vnicaudit.model.runs import Foreseen, RunRecord, UnitRun
     from vnicaudit.remedy.applying.kinds import KindTable
     from vnicaudit.remedy.applying.runner import Ended
 
@@ -45,15 +47,28 @@ def confirm(question: str, *, yes: bool) -> None:
         raise click.exceptions.Exit(130)
 
 
-def dry_run(looked_at: list[tuple[str, str]], words: str) -> int:
+def print_foreseen(units: Sequence[Foreseen], words: str) -> int:
     """Say what would be done to each domain, or why not; the exit code."""
-    from vnicaudit.remedy.applying.apply import ALREADY
     from vnicaudit.reports.safe import safe
 
-    for name, reason in looked_at:
-        emit(f"{safe(name)}: {safe(reason) or words}\n")
-    refused = any(reason not in ("", ALREADY) for _name, reason in looked_at)
-    return RefusedError.exit_code if refused else 0
+    for one in units:
+        emit(f"{safe(one.name)}: {safe(one.message) or words}\n")
+    return code_of_foreseen(units)
+
+
+def code_of_foreseen(units: Iterable[Foreseen]) -> int:
+    """Exit code of a dry run."""
+    from vnicaudit.model.runs import WELL
+
+    return 0 if all(one.outcome in WELL for one in units) else RefusedError.exit_code
+
+
+def check_format(schedule: ScheduleOptions, form: Format) -> None:
+    """Raises UsageError for another format than text of what is done: that is told as it goes."""
+    if form != "text" and not schedule.dry_run:
+        raise UsageError(
+            "--format json is for --dry-run; `vnicaudit runs --format json` says what was done"
+        )
 
 
 def show_change(name: str, diff: str) -> None:

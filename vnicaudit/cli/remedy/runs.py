@@ -197,7 +197,7 @@ def _verify(run: str, options: RunsOptions, wiring: Wiring) -> int:
         shown = context.state.command(f"runs {run}")
         raise UsageError(f"run {run} applied nothing that could be looked at: {shown}")
     print_result(lambda: _rendered(units, options.output))
-    if any(unit.state in ("differs", "gone") for unit in units):
+    if any(unit.state in ("differs", "gone", "moved") for unit in units):
         return RefusedError.exit_code
     if any(unit.unreachable for unit in units):
         return TargetError.exit_code

@@ -51,6 +51,10 @@ def _edit(change: Change) -> OwnersFix:
     return StopSetStart(name, _value(change))
 
 
+def _behind(field: str) -> HardReboot:
+    return HardReboot(field or "setting")
+
+
 def _value(change: Change) -> str:
     if change.field == "model":
         return change.new or ""
@@ -165,4 +169,5 @@ NOVA = Wording(
     HardReboot(),
     procedure,
     BACKENDS,
+    _behind,
 )  # fmt: skip

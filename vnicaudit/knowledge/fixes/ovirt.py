@@ -23,6 +23,10 @@ def _edit(change: Change) -> EditInOvirt:
     return EditInOvirt("type" if change.field == "model" else "profile")
 
 
+def _behind(_field: str) -> EditInOvirt:
+    return EditInOvirt("arguments")
+
+
 def _sentence(fix: OwnersFix, _named: FixNames) -> str:
     if not isinstance(fix, EditInOvirt):
         raise TypeError(fix)
@@ -72,4 +76,5 @@ OVIRT = Wording(
     },
     EditInOvirt("arguments"),
     _procedure,
+    behind=_behind,
 )  # fmt: skip

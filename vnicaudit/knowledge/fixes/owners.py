@@ -3,16 +3,20 @@ is brought by a platform."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
 from typing import NamedTuple
 
+from vnicaudit.knowledge.fixes.elsewhere import kept_by
 from vnicaudit.knowledge.fixes.shipped import WORDINGS
+from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.knowledge.fixes.wording import Wording, sentence
 from vnicaudit.model.finding import Change, Finding
-from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix
+from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix, RemoveBehind
 from vnicaudit.model.names import NO_NAMES, FixNames
-from vnicaudit.model.owner import REWRITTEN_BY, Keeper, Owner, name_of
+from vnicaudit.model.owner import Keeper, Owner, name_of, rewritten_by
+
+_THEN_VIRTIO = Advice(("Then make the NIC virtio.",))
 
 
 class WordedFix(NamedTuple):
@@ -33,8 +37,12 @@ class Wordings:
         """Names of one server are not worth remembering."""
 
     def of(self, owner: Keeper) -> Wording:
-        """How fixes are worded for an owner."""
-        return self._by_owner.get(name_of(owner)) or WORDINGS["libvirt"]
+        """How fixes are worded for an owner; one that writes definitions anew is never sent to edit
+        them."""
+        found = self._by_owner.get(name_of(owner))
+        if found is not None:
+            return found
+        return kept_by(rewritten_by(owner)) if rewritten_by(owner) else WORDINGS["libvirt"]
 
     def worded(
         self,
@@ -64,6 +72,12 @@ class Wordings:
         wording = self._wording(finding.owner, in_arguments=behind)
         return _text(finding.fixes, change, wording, named)
 
+    def backend_procedure(self, owner: Owner, backend: str) -> str:
+        """How a NIC of a guest whose definition this owner writes anew comes to another ``backend``
+        (``vdpa``, ``vhostuser``)."""
+        other = f"{rewritten_by(owner)} decides what its NICs are connected to: change it there."
+        return self.of(owner).backends.get(backend, other)
+
     def _say(
         self,
         change: Change | None,
@@ -77,7 +91,7 @@ class Wordings:
             # who keeps the definition did not write that, and has no setting for it
             fixes: tuple[Fix, ...] = (wording.in_arguments,)
         else:
-            fixes = tuple(_fixes(change, advice, wording))
+            fixes = tuple(_fixes(change, advice, wording, rewrites=bool(rewritten_by(owner))))
         return WordedFix(fixes, _text(fixes, change, wording, named))
 
     def _wording(self, owner: Keeper, *, in_arguments: bool) -> Wording:
@@ -89,30 +103,36 @@ class Wordings:
         return ARGUMENTS
 
 
-SHIPPED = Wordings(WORDINGS)
-worded = SHIPPED.worded
-wording_of = SHIPPED.of
-
-
-def backend_procedure(owner: Owner, backend: str) -> str:
-    """How a NIC of a guest that this owner keeps comes to another ``backend`` (``vdpa``,
-    ``vhostuser``)."""
-    other = f"{REWRITTEN_BY[owner]} decides what its NICs are connected to: change it there."
-    return wording_of(owner).backends.get(backend, other)
-
-
 def _text(fixes: tuple[Fix, ...], change: Change | None, wording: Wording, named: FixNames) -> str:
     sentences = [sentence(fix, wording, named) for fix in fixes]
     edits = fixes != (wording.in_arguments,)
     if edits and change is not None and not change.safe and change.reason:
-        sentences.append(f"Unsafe: {change.reason}.")
+        sentences.append(unsafe_because(change.reason))
     return " ".join(sentences)
 
 
-def _fixes(change: Change | None, advice: str | Fix, wording: Wording) -> Iterator[Fix]:
+def _fixes(
+    change: Change | None, advice: str | Fix, wording: Wording, *, rewrites: bool
+) -> Iterator[Fix]:
     if change is not None:
         yield wording.edit(change)
-    if not isinstance(advice, str):
+    behind = wording.behind
+    if behind is None and rewrites:
+        behind = partial(_unset, wording)
+    if isinstance(advice, RemoveBehind) and behind is not None:
+        yield from _undone_by_owner(advice, behind)
+    elif not isinstance(advice, str):
         yield advice
     elif advice:
         yield Advice((advice,))
+
+
+def _unset(wording: Wording, field: str) -> OwnersFix:
+    return wording.edit(Change(field or "setting", None, None, safe=True))
+
+
+def _undone_by_owner(fix: RemoveBehind, behind: Callable[[str], OwnersFix]) -> Iterator[Fix]:
+    """Fixes that remove a setting from a definition that its owner writes anew."""
+    yield behind(fix.settings[0].field if len(fix.settings) == 1 else "")
+    if fix.before_virtio:
+        yield _THEN_VIRTIO

@@ -15,12 +15,14 @@ from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fix import (
     Advice,
     AlreadyStaged,
+    BehindSetting,
     Command,
     Fix,
     NothingToEdit,
     OpenStack,
     OwnerAdvice,
     OwnersFix,
+    RemoveBehind,
     SetProperty,
     Topic,
 )
@@ -39,6 +41,21 @@ _GONE = (
 _STAGED = (
     "The change is staged already: the persistent definition has {what}. Power the guest off and "
     "start it again; a reboot inside the guest keeps the running device."
+)
+_CORRECT = (
+    "Correct or remove it in <qemu:override> or <qemu:commandline> of the definition (virsh edit), "
+    f"{POWER_CYCLE}"
+)
+_REMOVE = "Remove {} from {} of the definition (virsh edit)."
+_REMOVE_OR = "Remove {} from {} of the definition (virsh edit), or give it {}, " + POWER_CYCLE
+_FIRST = (
+    "Remove {} of this NIC from <qemu:override> (or -set in <qemu:commandline>) first (virsh "
+    "edit): with virtio the guest would not start, or not boot from the network. Then make it "
+    "virtio."
+)
+_FIRST_GLOBAL = (
+    "Correct or remove that -global in <qemu:commandline> first (virsh edit); then make the NIC "
+    "virtio."
 )
 _SHOWN = 60
 """Characters of a staged value."""
@@ -80,6 +97,9 @@ class Wording(NamedTuple):
     """How the owner is made to change what was found: commands and sentences, in order."""
     backends: Mapping[str, str] = {}
     """``vdpa``, ``vhostuser``: how a NIC comes to that backend."""
+    behind: Callable[[str], OwnersFix] | None = None
+    """What to do about a field (empty: several, or another setting) that somebody set behind
+    libvirt's settings; None: it is removed from the definition."""
 
 
 def grows(change: Change) -> bool:
@@ -106,10 +126,30 @@ def sentence(fix: Fix, wording: Wording, named: FixNames) -> str:
         return advice_text(wording.topics.get(fix.topic) or TOPICS[fix.topic], named)
     if isinstance(fix, NothingToEdit):
         return _GONE
+    if isinstance(fix, RemoveBehind):
+        return _removal(fix)
     if isinstance(fix, AlreadyStaged):
         what = f"{fix.field} {fix.value[:_SHOWN]}" if fix.value else f"no {fix.field}"
         return _STAGED.format(what=what)
     return wording.words(fix, named)
+
+
+def _removal(fix: RemoveBehind) -> str:
+    """In the words of libvirt's user."""
+    if fix.before_virtio:
+        return _first(fix.settings)
+    if not fix.settings:
+        return _CORRECT
+    removal, alternative = _REMOVE, ""
+    if fix.instead:
+        removal, alternative = _REMOVE_OR, fix.instead
+    return " ".join(removal.format(one.field, one.by, alternative) for one in fix.settings)
+
+
+def _first(settings: Sequence[BehindSetting]) -> str:
+    if not settings:
+        return _FIRST_GLOBAL
+    return _FIRST.format(", ".join(one.field for one in settings))
 
 
 def options(properties: Mapping[str, str | None], option: str = "--property") -> str:

@@ -9,6 +9,7 @@ from lxml import etree
 
 from vnicaudit.model.domain import DefinitionForm, Domain, DomainConfig
 from vnicaudit.model.location import Location
+from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.domain_xml.arch import arch_of
@@ -103,8 +104,9 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: Definit
     if walk.facts.commandlines:
         added = read_commandlines(walk.facts, len(nics), place, base)
         nics, unread = nics + added.nics, added.unread
+    name = (walk.name or "").strip()
     return Domain(
-        name=(walk.name or "").strip() or "(no name)",
+        name=name or NAMELESS,
         uuid=walk.uuid.strip().lower() if walk.uuid else None,
         declared=_declared(kind, form, walk, nics, place),
         location=Location(
@@ -114,6 +116,7 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: Definit
         nics=nics,
         suppressions=tuple(walk.facts.suppressions),
         unread=unread,
+        named=bool(name),
     )  # fmt: skip
 
 

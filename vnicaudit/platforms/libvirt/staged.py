@@ -16,7 +16,7 @@ from collections import Counter
 
 from vnicaudit.model.domain import Domain, StagedNic
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.owner import REWRITTEN_BY
+from vnicaudit.model.owner import rewritten_by
 
 _FIELDS = (
     "model", "driver_name", "queues", "rx_queue_size", "tx_queue_size", "mtu", "txmode",
@@ -48,7 +48,7 @@ def _only(one: Domain, other: Domain) -> list[str]:
     """MACs of NICs that ``one`` has and ``other`` has not. Nothing where that is not certain (an
     interface without MAC might be any of them) or says nothing of the next start: oVirt, for one,
     plugs in live only (vdsm, ``Vm.hotplugNic``)."""
-    if one.declared.owner in REWRITTEN_BY or any(map(_nameless, other.nics)):
+    if rewritten_by(one.declared.owner) or any(map(_nameless, other.nics)):
         return []
     there = {nic.mac for nic in other.nics}
     return [mac for mac in _by_mac(one) if mac not in there]

@@ -12,6 +12,7 @@ from vnicaudit.base.clock import timestamp
 from vnicaudit.base.private_files import write_private
 from vnicaudit.errors import ActionError, GoneError, RefusedError, UsageError
 from vnicaudit.model.plan import Mode, Step
+from vnicaudit.model.runs import Foreseen, ForeseenOutcome, Outcome
 from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.driver import Prepared, PrepareRequest
 from vnicaudit.remedy.applying.kinds import Drivers, KindTable
@@ -24,14 +25,15 @@ from vnicaudit.remedy.applying.state import StateFolder
 from vnicaudit.remedy.cloud import Reach
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.trial import Trials
-from vnicaudit.remedy.unit_refusal import UnitRefusedError
+from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
 from vnicaudit.text.own_commands import command
 
 PLAN = "plan.json"
 
 
-ALREADY = "it is so already: nothing to do"
-"""What :func:`dry_run_apply` says where nothing stands in the way, and nothing is left to do."""
+_ALREADY = "it is so already: nothing to do"
+_NOT_BEGUN: dict[Outcome, ForeseenOutcome] = {"gone": "gone", "refused": "refused"}
+"""What a driver answers of one that is not there any more -> how that is foreseen."""
 
 
 class RunContext(msgspec.Struct, frozen=True):
@@ -90,10 +92,9 @@ def apply(
         return runner.go(context.schedule)
 
 
-def dry_run_apply(steps: Sequence[Step], text: bytes, context: RunContext) -> list[tuple[str, str]]:
-    """``(name, reason)`` of each domain (or file) that :func:`apply` would change; the reason says
-    why it would be refused, and is empty where it would be begun. Nothing is changed and no run is
-    recorded."""
+def dry_run_apply(steps: Sequence[Step], text: bytes, context: RunContext) -> tuple[Foreseen, ...]:
+    """How each domain (or file) would end that :func:`apply` would change. Nothing is changed and
+    no run is recorded."""
     with ExitStack() as stack:
         drivers = context.drivers(stack, hold=False)
         units = context.kinds.units(steps)
@@ -102,33 +103,39 @@ def dry_run_apply(steps: Sequence[Step], text: bytes, context: RunContext) -> li
 
 
 def dry_run_units(
-    units: Sequence[UnitRequest],
+    units: Iterable[UnitRequest],
     drivers: Drivers,
     preparing: Preparing,
     show: Callable[[UnitRequest, Prepared], None] | None = None,
-) -> list[tuple[str, str]]:
-    """Each unit, and why it would not be begun; empty where it would. ``show``: is told what would
-    be done."""
-    return [(unit.name, _refusal_reason(unit, drivers, preparing, show)) for unit in units]
+) -> tuple[Foreseen, ...]:
+    """How each unit would end, as far as that is seen before it is begun. ``show``: is told what
+    would be done."""
+    return tuple(_foreseen(unit, drivers, preparing, show) for unit in units)
 
 
-def _refusal_reason(
+def _foreseen(
     unit: UnitRequest,
     drivers: Drivers,
     preparing: Preparing,
     show: Callable[[UnitRequest, Prepared], None] | None,
-) -> str:
+) -> Foreseen:
+    def is_to_be(outcome: ForeseenOutcome, why: str = "", codes: tuple[str, ...] = ()) -> Foreseen:
+        return Foreseen(unit.name, outcome, why, codes, unit.steps)
+
     try:
         prepared = preparing(unit, drivers)
     except GoneError as error:
-        return drivers.of(unit).explain(unit, error, begun=False, dry_run=True).message
-    except (RefusedError, ActionError) as error:
-        return str(error)
+        result = drivers.of(unit).explain(unit, error, begun=False, dry_run=True)
+        return is_to_be(_NOT_BEGUN.get(result.outcome, "failed"), result.message, result.codes)
+    except RefusedError as error:
+        return is_to_be("refused", str(error), codes_of(error))
+    except ActionError as error:
+        return is_to_be("failed", str(error))
     if prepared.transaction is None:
-        return ALREADY
+        return is_to_be("already", _ALREADY)
     if show is not None:
         show(unit, prepared)
-    return ""
+    return is_to_be("would-change")
 
 
 class _Preparing:

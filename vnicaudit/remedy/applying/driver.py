@@ -25,9 +25,10 @@ from vnicaudit.remedy.applying.work import BegunUnit
 T = TypeVar("T")
 UnitT_contra = TypeVar("UnitT_contra", bound=Unit, contravariant=True)
 
-StateName = Literal["in-effect", "waiting", "differs", "gone", "unknown", "taken-back"]
+StateName = Literal["in-effect", "waiting", "differs", "gone", "moved", "unknown", "taken-back"]
 """``waiting``: defined, and not in effect until the guest is powered off and on. ``differs``: it is
-not what was planned, or the guest is not well with it. ``taken-back``: by a later run."""
+not what was planned, or the guest is not well with it. ``moved``: another place of the run has it.
+``taken-back``: by a later run."""
 
 
 class Prepared(NamedTuple):
@@ -152,6 +153,8 @@ class Kind(msgspec.Struct, Generic[UnitT_co], frozen=True):
     says of it."""
     by_controller: bool = False
     """They are changed on the controller that the user names: one, of one cloud."""
+    exclusive_called: str = "group"
+    """What those have in common of which one is changed at a time (``UnitRequest.exclusive``)."""
     may_move: bool = False
     """One that is gone may run elsewhere as it was."""
     bench: bool = False

@@ -71,10 +71,12 @@ class Done(BaseEvent, frozen=True, tag="done"):
         return tuple(Check(*row) for row in self.checks)
 
 
-class End(BaseEvent, frozen=True, tag="end"):
-    """The run is over; ``stopped``: why it was not gone on with."""
+class End(BaseEvent, frozen=True, tag="end", omit_defaults=True):
+    """The run is over; ``stopped``: why it was not gone on with; ``taken_back``: all that it had
+    begun was undone (lines of before do not have it)."""
 
     stopped: str = ""
+    taken_back: bool = False
 
 
 # -- definitions and files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from vnicaudit.errors import ActionError, GoneError, RefusedError, TargetError, UsageError
 from vnicaudit.remedy.applying.apply import RunContext
@@ -54,6 +54,15 @@ def _unit(
     except TargetError as error:
         return UnitState(unit.name, "unknown", str(error), unreachable=True)
     except GoneError as error:
-        return UnitState(unit.name, "gone", str(error))
+        return _gone(found, unit, drivers, error)
     except (ActionError, RefusedError, UsageError) as error:  # of no kind that there is here, too
         return UnitState(unit.name, "unknown", str(error))
+
+
+def _gone(found: PastRun, unit: UnitRequest, drivers: Drivers, error: GoneError) -> UnitState:
+    """One that is not where it was: its driver knows whether another place of the run has it."""
+    for other in found.request.units:
+        with suppress(TargetError, ActionError, RefusedError, UsageError):
+            drivers.open([other])
+    told = drivers.of(unit).explain(unit, error, begun=False, dry_run=True)
+    return UnitState(unit.name, "gone" if told.outcome == "gone" else "moved", told.message)

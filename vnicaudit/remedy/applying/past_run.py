@@ -23,7 +23,8 @@ from vnicaudit.text.own_commands import command
 
 T = TypeVar("T")
 
-TAKEN_BACK = "taken back"
+_OLD_TAKEN_BACK = End("taken back")
+"""The last line of such a run in journals of before :attr:`End.taken_back`."""
 _LOST = "the journal has lost what was done to it; its original is kept, and put back by: "
 
 
@@ -44,7 +45,8 @@ class PastRun(NamedTuple):
     @property
     def taken_back(self) -> bool:
         """True where the run was interrupted, and what it had begun was undone."""
-        return any(entry.event == End(TAKEN_BACK) for entry in self.entries)
+        ends = [entry.event for entry in self.entries if isinstance(entry.event, End)]
+        return any(end.taken_back or end == _OLD_TAKEN_BACK for end in ends)
 
     def of(self, key: str) -> tuple[Entry, ...]:
         """The lines about one unit."""

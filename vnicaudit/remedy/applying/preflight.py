@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from vnicaudit.base.counting import count
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.machine import MachineState
-from vnicaudit.model.owner import REWRITTEN_BY
+from vnicaudit.model.owner import rewritten_by
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.model.refusals import RefusalCode
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
@@ -25,8 +25,8 @@ def check_state(state: MachineState, mode: Mode) -> None:
 
 def check_owner(domain: Domain) -> None:
     """Raises RefusedError for a definition that somebody else writes anew."""
-    owner = REWRITTEN_BY.get(domain.declared.owner)
-    if owner is not None:
+    owner = rewritten_by(domain.declared.owner)
+    if owner:
         raise UnitRefusedError(
             f"the definition is {owner}'s, which writes it anew: change it there", "owner"
         )

@@ -14,6 +14,7 @@ import msgspec
 
 from vnicaudit.base.clock import timestamp
 from vnicaudit.errors import UsageError, VnicauditError
+from vnicaudit.model.runs import Foreseen
 from vnicaudit.remedy.applying.apply import RunContext, dry_run_units, refuse_beside
 from vnicaudit.remedy.applying.driver import Prepared, UndoRequest
 from vnicaudit.remedy.applying.events import Done, End
@@ -21,7 +22,6 @@ from vnicaudit.remedy.applying.history import record
 from vnicaudit.remedy.applying.journal import Journal
 from vnicaudit.remedy.applying.kinds import Drivers
 from vnicaudit.remedy.applying.past_run import (
-    TAKEN_BACK,
     PastRun,
     all_past,
     begin_run,
@@ -30,7 +30,14 @@ from vnicaudit.remedy.applying.past_run import (
     unfinished,
 )
 from vnicaudit.remedy.applying.run_request import RunRequest, UnitRequest
-from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell, begin_nothing
+from vnicaudit.remedy.applying.runner import (
+    TAKEN_BACK,
+    Ended,
+    Preparing,
+    Runner,
+    Tell,
+    begin_nothing,
+)
 from vnicaudit.remedy.applying.state import StateFolder
 from vnicaudit.remedy.applying.transaction import NicChanges
 from vnicaudit.remedy.planning.diffs import unified_diff
@@ -151,16 +158,18 @@ def _nothing_to_undo(found: PastRun, context: RunContext) -> tuple[Ended, ...]:
 
 def dry_run_rollback(
     run_id: str, selection: RollbackSelection, context: RunContext, show: Tell | None = None
-) -> list[tuple[str, str]]:
-    """``(name, reason)`` of each domain (or file) that :func:`rollback` would change; the reason
-    says why it would be refused, and is empty where it would be begun. ``show`` is told each unit
-    that would be restored as a whole, with the diff of its text. Nothing is changed. Raises
+) -> tuple[Foreseen, ...]:
+    """How each domain (or file) would end that :func:`rollback` would change. ``show`` is told each
+    unit that would be restored as a whole, with the diff of its text. Nothing is changed. Raises
     UsageError where the run ended before it did anything."""
     found = read_run(context.state.run(run_id))
     if found is None:
         raise UsageError(f"run {run_id} was ended before it did anything")
     units = selection.units_of(found)[::-1]
-    halves = [(unit.name, "") for unit in units if found.is_open(unit.key)]
+    halves = tuple(
+        Foreseen(unit.name, "would-change", steps=unit.steps)
+        for unit in units if found.is_open(unit.key)
+    )  # fmt: skip
     with ExitStack() as stack:
         drivers = context.drivers(stack, hold=False)
         if selection.restore:

@@ -18,14 +18,14 @@ from vnicaudit.remedy.applying.journal import Journal
 from vnicaudit.remedy.applying.kept_texts import KeptTexts
 from vnicaudit.remedy.applying.kinds import Drivers
 from vnicaudit.remedy.applying.notes import Notes, begun_with
-from vnicaudit.remedy.applying.past_run import TAKEN_BACK, PastRun
+from vnicaudit.remedy.applying.past_run import PastRun
 from vnicaudit.remedy.applying.result import Result, done_with
 from vnicaudit.remedy.applying.run_request import UnitRequest
 from vnicaudit.remedy.applying.schedule import Schedule, side_by_side, why_no_more
 from vnicaudit.remedy.applying.unit_head import head_of
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.trial import Trials
-from vnicaudit.remedy.unit_refusal import UnitRefusedError
+from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
 
 Tell = Callable[[str, str], None]
 """Is told the name of a domain and what happens to it."""
@@ -35,6 +35,7 @@ Preparing = Callable[[UnitRequest, Drivers], Prepared]
 
 
 _ALREADY = {"apply": "it is as planned already", "rollback": "it is as before already"}
+TAKEN_BACK = "taken back"
 SOME_TAKEN_BACK = "some of it was taken back"
 """Why a run is over of which something else holds."""
 
@@ -146,7 +147,7 @@ class Runner:
             return f"{left[0].name} is still in the middle"
         others = any(self._found.begun(one.key) for one in units if one.key not in keys)
         reason = SOME_TAKEN_BACK if others else TAKEN_BACK
-        self._journal.write(End(reason))
+        self._journal.write(End(reason, taken_back=not others))
         return reason
 
     def _to_its_end(self, work: Callable[[], str]) -> tuple[str, bool]:
@@ -201,7 +202,7 @@ class Runner:
         except GoneError as error:
             return _record_result(notes, self._explained(unit, notes, error))
         except RefusedError as error:
-            return _record_result(notes, Result("refused", str(error), codes=error.codes))
+            return _record_result(notes, Result("refused", str(error), codes=codes_of(error)))
         except ActionError as error:
             return _record_result(notes, Result("failed", str(error)))
 
@@ -232,8 +233,9 @@ class Runner:
 
     def _begin(self, unit: UnitRequest, notes: Notes, kept: KeptTexts) -> Begin | None:
         if other := self._exclusion.failed_member(unit.exclusive):
+            group = self._drivers.kinds.by_name(unit.kind).exclusive_called
             raise UnitRefusedError(
-                f"{other}, of the same server group, failed: what they share may hang on this one",
+                f"{other}, of the same {group}, failed: what they share may hang on this one",
                 "group",
             )
         prepared = self._preparing(unit, self._drivers)

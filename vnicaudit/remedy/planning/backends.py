@@ -22,7 +22,7 @@ from vnicaudit.model.nic import VIRTIO, Nic
 from vnicaudit.model.plan import Goal, Loss, Step
 from vnicaudit.model.reasons import Blocked
 from vnicaudit.model.version import Version
-from vnicaudit.remedy.planning.gates import CANNOT_DRIVE_VIRTIO
+from vnicaudit.remedy.planning.gates import CANNOT_DRIVE_VIRTIO, removal_first
 
 _LOST = {
     "filterref": ("filterref", "the network filter {text} is not applied any more"),
@@ -157,8 +157,8 @@ def _wrong_nic(nic: Nic, domain: Domain) -> Iterator[Blocked]:
     if behind := not_of_virtio(nic.declared):
         yield Blocked(
             "behind-libvirt",
-            f"{', '.join(behind)} set behind libvirt's settings (<qemu:override>, -set): no virtio "
-            "NIC has it; remove it first (virsh edit)",
+            f"{', '.join(one.name for one in behind)} set behind libvirt's settings "
+            f"(<qemu:override>, -set): no virtio NIC has it; {removal_first(domain)}",
         )
     if nic.declared.virtio_faults:
         yield Blocked(

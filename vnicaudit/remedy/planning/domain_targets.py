@@ -75,6 +75,7 @@ class DomainTargets:
             context.adapters.machine.vdpa_devices() if to == "vdpa" else None,
             {} if to == "virtio" else _users(targets, context.run.live, self._platforms),
             names,
+            context.judges.work.platforms.wordings,
         )
 
     def _plan_domain(

@@ -9,7 +9,7 @@ from vnicaudit.base.counting import count
 from vnicaudit.knowledge.device_leftovers import not_of_virtio
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.owner import REWRITTEN_BY
+from vnicaudit.model.owner import rewritten_by
 from vnicaudit.model.plan import Goal, Mode, ModeOption
 from vnicaudit.model.reasons import Blocked, ModeCode
 
@@ -46,14 +46,14 @@ _NO_AGENT = _Objection(
 )
 _BEHIND = (
     "{} set behind libvirt's settings (<qemu:override>, -set) for a device that is not virtio: "
-    "QEMU would not start with it, or not boot; remove it first (virsh edit)"
+    "QEMU would not start with it, or not boot; {how}"
 )
 
 
 def owner_blocks(domain: Domain) -> tuple[Blocked, ...]:
     """Why somebody else's definition is not changed here."""
-    owner = REWRITTEN_BY.get(domain.declared.owner)
-    if owner is None:
+    owner = rewritten_by(domain.declared.owner)
+    if not owner:
         return ()
     if domain.declared.manifest is not None:
         text = f"a manifest is {owner}'s to carry out: it is changed as the route says"
@@ -65,12 +65,20 @@ def owner_blocks(domain: Domain) -> tuple[Blocked, ...]:
 def no_change(domain: Domain, nic: Nic | None = None) -> str:
     """Why a NIC that is no virtio stays as it is, where no rule proposes anything."""
     if nic is not None and (behind := not_of_virtio(nic.declared)):
-        return _BEHIND.format(", ".join(behind))
+        names = ", ".join(one.name for one in behind)
+        return _BEHIND.format(names, how=removal_first(domain))
     if nic is not None and nic.declared.virtio_faults:
         return f"as virtio it would not start: {nic.declared.virtio_faults[0]}"
     if domain.declared.readiness == "not-supported":
         return CANNOT_DRIVE_VIRTIO
     return "no rule proposes a change of it; `vnicaudit audit` says what to do"
+
+
+def removal_first(domain: Domain) -> str:
+    """The step to take first about a setting behind libvirt's settings."""
+    if owner := rewritten_by(domain.declared.owner):
+        return f"see to it first that {owner} writes the definition without it"
+    return "remove it first (virsh edit)"
 
 
 def state_blocks(state: DomainState | None) -> Iterator[Blocked]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from vnicaudit.knowledge.device_leftovers import has_qemus_rom
-from vnicaudit.knowledge.fixes.owners import backend_procedure, wording_of
 from vnicaudit.knowledge.fixes.wording import OwnedNic
 from vnicaudit.model.architectures import S390
 from vnicaudit.model.domain import Domain
@@ -283,9 +282,9 @@ class OwnerEditedNic(PlannedNic):
         comes to that. Commands and sentences, in order."""
         owner, goal = domain.declared.owner, self.context.options.to
         if goal != "virtio":
-            return (backend_procedure(owner, goal),)
+            return (self.context.wordings.backend_procedure(owner, goal),)
         owned = OwnedNic(domain, nic, findings, self.source.file)
-        return tuple(wording_of(owner).procedure(owned))
+        return tuple(self.context.wordings.of(owner).procedure(owned))
 
     def _policy_makes(self, finding: Finding) -> bool:
         """True where the settings' policy makes the change that the finding proposes."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host import VdpaDevice
@@ -36,6 +37,7 @@ class NicContext(NamedTuple):
     devices: tuple[VdpaDevice, ...] | None
     users: Mapping[tuple[str, str], str]
     names: InterfaceNames
+    wordings: Wordings
 
     def may(self, change: Change | None) -> bool:
         """True if a change is safe, or unsafe ones are asked for."""

@@ -34,6 +34,9 @@ _ENOUGH_ON_S390 = 2
 _ASKED = "the policy asks for it; the guest uses one queue pair per vCPU at most"
 _SWITCH = "the switch must offer as many queues, or QEMU does not start"
 _OWN_TAP = "a tap that is there before the guest must have been made for several queues"
+_MORE_QUEUES = {"vhostuser": (_SWITCH, False), "ethernet": (_OWN_TAP, False)}
+"""Backend -> what more queues take, and whether they are safe; any other has them for the asking.
+"""
 _FEWER = "queues above what the guest or the backend can use only cost"
 _FEWER_ASKED = "the policy asks for it"
 _KEPT_ELSEWHERE = "queues and rings are set where the definition is kept ({})"
@@ -248,5 +251,5 @@ def _queue_change(nic: Nic, goal: Goal, got: int, policy: PolicyTable) -> tuple[
         reason = _FEWER_ASKED if asked else _FEWER
         return (Change("queues", old, new, safe=True, reason=reason),)
     backend = backend_of(nic, goal)
-    reason = {"vhostuser": _SWITCH, "ethernet": _OWN_TAP}.get(backend or "", _ASKED)
-    return (Change("queues", old, new, safe=reason == _ASKED, reason=reason),)
+    reason, safe = _MORE_QUEUES.get(backend or "", (_ASKED, True))
+    return (Change("queues", old, new, safe=safe, reason=reason),)

@@ -62,5 +62,7 @@ class _Json:
             yield f',\n"{name}":'
             yield from array.drain()
         yield f',\n"finished":{encode(end.finished)}'
+        if end.not_fixed:
+            yield f',\n"not_fixed":[\n{encode_items(end.not_fixed)}]'
         yield f',\n"targets":{encode(end.targets)}'
         yield f',\n"summary":{encode(end.summary)}}}\n'

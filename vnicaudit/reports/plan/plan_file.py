@@ -129,6 +129,8 @@ class FileStep(
     blocked_codes: tuple[BlockedCode | Literal[""], ...] = ()
     """``blocked`` for machines, one for each; another number: the plan is older than codes, or an
     edit."""
+    risk: str = ""
+    """What of ``reason`` stands behind no change: what else may do harm."""
 
 
 class FileNotPlanned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -146,6 +148,8 @@ class FileNotPlanned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What that is called; empty: not known."""
     code: NotPlannedCode | Literal[""] = ""
     """``reason`` for machines; empty: the plan is older than codes."""
+    cause: str = ""
+    """``reason`` without what there is to say of an option; empty: the plan is older than this."""
 
 
 class FilePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -223,22 +227,26 @@ def _step(step: FileStep) -> Step:
         unit=_unit(step),
         blocked=tuple(_blocked(step)),
     )
-    return replace(found, risk=_risk(found))
+    return found if found.risk else replace(found, risk=_risk_of_old(found))
 
 
-def _risk(step: Step) -> str:
-    """The file has the reasons of changes and the risk in one string; empty where that begins
-    otherwise, because somebody edited it."""
+def _risk_of_old(step: Step) -> str:
+    """A plan that is older than ``risk`` has it behind the reasons of changes, in one string with
+    them; empty where that begins otherwise, because somebody edited it."""
     begins = f"{step.reason_of_changes}; "
     return step.reason.removeprefix(begins) if step.reason.startswith(begins) else ""
 
 
 def _not_planned(left: FileNotPlanned) -> NotPlanned:
-    """The file has what there is to say of an option in the reason."""
-    option = OPTIONS.get(left.code)
-    reason = left.reason.removesuffix(f" ({option})") if option else left.reason
     about = _about(left.nic, left.object)
-    return _converted(left, NotPlanned, reason=reason, about=about)
+    return _converted(left, NotPlanned, reason=left.cause or _cause_of_old(left), about=about)
+
+
+def _cause_of_old(left: FileNotPlanned) -> str:
+    """A plan that is older than ``cause`` has what there is to say of an option behind it, in one
+    string with it."""
+    option = OPTIONS.get(left.code)
+    return left.reason.removesuffix(f" ({option})") if option else left.reason
 
 
 def _blocked(step: FileStep) -> Iterator[Blocked]:
@@ -250,7 +258,7 @@ def _blocked(step: FileStep) -> Iterator[Blocked]:
 
 def _written_not_planned(one: NotPlanned) -> FileNotPlanned:
     nic, kind = flat(one.about), one.about.kind
-    return _converted(one, FileNotPlanned, nic=nic, object=kind, reason=one.text)
+    return _converted(one, FileNotPlanned, nic=nic, object=kind, reason=one.text, cause=one.reason)
 
 
 def _about(nic: FileNicRef, kind: Literal["nic", "server", "image", "flavor"]) -> NicRef | CloudRef:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.base.counting import count
+from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.plan import NotPlanned, Plan, ServerUnit, Step
 from vnicaudit.reports.plan.projects import Project, what_changes, what_happens
 from vnicaudit.reports.safe import markdown, markdown_code, safe
@@ -44,7 +45,7 @@ def _parts(plan: Plan, project: Project) -> Iterator[str]:
 
 
 def _step(step: Step) -> Iterator[str]:
-    yield f"## {markdown(step.about.name or '(no name)')}\n\n"
+    yield f"## {markdown(step.about.name or NAMELESS)}\n\n"
     yield f"* Server: {markdown_code(step.about.id or 'unknown')}\n"
     macs = step.unit.macs if isinstance(step.unit, ServerUnit) else ()
     if macs:
@@ -75,5 +76,5 @@ def _in_the_guest(step: Step) -> Iterator[str]:
 
 
 def _not_planned(one: NotPlanned) -> str:
-    name, id = markdown(one.about.name or "(no name)"), markdown_code(one.about.id or "unknown")
+    name, id = markdown(one.about.name or NAMELESS), markdown_code(one.about.id or "unknown")
     return f"* {name} ({id}): {markdown(one.reason)}\n"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.base.counting import count
+from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, ObjectUnit, Plan, ServerUnit, Step
 from vnicaudit.model.refs import CloudRef, NicRef
@@ -167,7 +168,7 @@ def _key(step: Step) -> _Key:
 
 
 def _name(about: NicRef | CloudRef) -> str:
-    return about.name or about.id or "(no name)"
+    return about.name or about.id or NAMELESS
 
 
 def _about(steps: list[Step], *, verbose: bool) -> Iterator[str]:

@@ -20,7 +20,7 @@ _STATE = 10
 """Columns of the longest one."""
 _STYLES = {
     "in-effect": "good", "waiting": "medium", "unknown": "medium", "differs": "bad",
-    "gone": "quiet", "taken-back": "quiet",
+    "gone": "quiet", "moved": "medium", "taken-back": "quiet",
 }  # fmt: skip
 
 
@@ -33,7 +33,8 @@ class Seen(Protocol):
 
     @property
     def state(self) -> str:
-        """``in-effect``, ``waiting``, ``differs``, ``gone``, ``unknown`` or ``taken-back``."""
+        """``in-effect``, ``waiting``, ``differs``, ``gone``, ``moved``, ``unknown`` or
+        ``taken-back``."""
 
     @property
     def detail(self) -> str:

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from tests.remedy.applying.fakes import Killed, Stage, reaching, watch
 from vnicaudit.cli import adapters as composed
-from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError
+from vnicaudit.errors import ActionError, GoneError, SilentError, UnseenError
 from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
 from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import MODES, FlavorUnit, ImageUnit, ModeOption, ServerUnit, Step
@@ -223,7 +223,7 @@ class CloudWorld(Stage):
             if found.deleted:
                 raise GoneError(f"there is no server {server_id} any more")
             if self.elsewhere:
-                raise RefusedError(f"Nova knows no server {server_id}")
+                raise UnseenError(f"Nova knows no server {server_id}")
             status = {"active": "ACTIVE", "stopped": "SHUTOFF"}
             shown = ServerState(
                 id=found.id,

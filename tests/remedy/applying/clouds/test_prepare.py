@@ -20,25 +20,33 @@ from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import DomainUnit, FileUnit, Mode, Step
 from vnicaudit.model.runs import UnitRun
-from vnicaudit.remedy.applying.apply import ALREADY, dry_run_apply
+from vnicaudit.remedy.applying.apply import dry_run_apply
 from vnicaudit.remedy.applying.clouds.server_state import Phase, phase
 
 MULTIQUEUE = "hw_vif_multiqueue_enabled"
 
 
 def refused(world: CloudWorld, step: Step, mode: Mode = "restart", *, again: bool = False) -> str:
+    """Why it is, in a sentence."""
+    return refusal(world, step, mode, again=again).message
+
+
+def refusal(
+    world: CloudWorld, step: Step, mode: Mode = "restart", *, again: bool = False
+) -> UnitRun:
     """Why it is; neither a run nor a look changes anything. ``again``: something was changed
     before."""
     if again:
         world.calls.clear()
     before = [(one.vm_state, dict(one.kept)) for one in world.servers]
-    ((_name, reason),) = dry_run_apply((step,), b"plan", world.context(mode))
+    (seen,) = dry_run_apply((step,), b"plan", world.context(mode))
     (unit,) = world.apply((step,), world.context(mode)).run.steps
     assert unit.outcome == "refused"
-    assert unit.message == reason
+    assert (unit.outcome, unit.message, unit.codes) == (seen.outcome, seen.message, seen.codes)
+    assert unit.codes
     assert [(one.vm_state, one.kept) for one in world.servers] == before
     assert not {"stop", "start", "hard_reboot", "set", "set_image"} & set(world.calls)
-    return reason
+    return unit
 
 
 @pytest.mark.parametrize(
@@ -71,25 +79,28 @@ def applied(world: CloudWorld, step: Step, mode: Mode = "restart") -> UnitRun:
 
 @pytest.mark.parametrize("says_kept", [True, False])
 @pytest.mark.parametrize(
-    ("facts", "words"),
+    ("facts", "code", "words"),
     [
-        ({"locked": True}, "it is locked: ask who did that, then openstack --os-cloud test server "
-         "unlock 0000"),
-        ({"task_state": "image_snapshot"}, "Nova is at work on it (image_snapshot): try again"),
-        ({"vm_state": "paused"}, "it is PAUSED: it neither runs nor is off"),
-        ({"vm_state": "error"}, "it is ERROR: it neither runs nor is off"),
-        ({"vm_state": "resized"}, "it is RESIZED: it neither runs nor is off"),
-        ({"vm_state": "shelved_offloaded"}, "it is shelved, and unshelving makes it anew of its "
+        ({"locked": True}, "locked",
+         "it is locked: ask who did that, then openstack --os-cloud test server unlock 0000"),
+        ({"task_state": "image_snapshot"}, "busy",
+         "Nova is at work on it (image_snapshot): try again"),
+        ({"vm_state": "paused"}, "state", "it is PAUSED: it neither runs nor is off"),
+        ({"vm_state": "error"}, "state", "it is ERROR: it neither runs nor is off"),
+        ({"vm_state": "resized"}, "state", "it is RESIZED: it neither runs nor is off"),
+        ({"vm_state": "shelved_offloaded"}, "shelved",
+         "it is shelved, and unshelving makes it anew of its "
          "snapshot, with the properties of that: openstack --os-cloud test server unshelve 0000"),
-        ({"vm_state": "shelved"}, "unshelving makes it anew of its snapshot"),
-        ({"host_status": "DOWN"}, "nova-compute on cmp1 is DOWN: nobody could start it again"),
-        ({"host_status": "UNKNOWN"}, "nova-compute on cmp1 is UNKNOWN"),
-        ({"kept": {MODEL: "e1000"}},
+        ({"vm_state": "shelved"}, "shelved", "unshelving makes it anew of its snapshot"),
+        ({"host_status": "DOWN"}, "node-down",
+         "nova-compute on cmp1 is DOWN: nobody could start it again"),
+        ({"host_status": "UNKNOWN"}, "node-down", "nova-compute on cmp1 is UNKNOWN"),
+        ({"kept": {MODEL: "e1000"}}, "drift",
          "it changed since the plan was made: make a new plan (hw_vif_model is e1000, not rtl8139"),
     ],
 )  # fmt: skip
 def test_a_server_that_is_not_as_planned(
-    world: CloudWorld, facts: dict[str, Any], words: str, *, says_kept: bool
+    world: CloudWorld, facts: dict[str, Any], code: str, words: str, *, says_kept: bool
 ) -> None:
     """``says_kept``: Nova 31 and later; before, it says it of no server."""
     world.says_kept = says_kept
@@ -98,7 +109,8 @@ def test_a_server_that_is_not_as_planned(
     step = server_step(server)
     for name, value in facts.items():
         setattr(server, name, value)
-    assert words in refused(world, step)
+    unit = refusal(world, step)
+    assert (code in unit.codes, words in unit.message) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -174,8 +186,8 @@ def test_the_controller_of_another_cloud(world: CloudWorld, *, thorough: bool) -
         unit = applied(world, step)
         assert (unit.outcome, words in unit.message) == ("failed", True)
     else:
-        ((_name, reason),) = dry_run_apply((step,), b"plan", world.context("restart"))
-        assert words in reason
+        (seen,) = dry_run_apply((step,), b"plan", world.context("restart"))
+        assert (seen.outcome, words in seen.message) == ("failed", True)
     assert "stop" not in world.calls
 
 
@@ -215,8 +227,8 @@ def test_what_is_so_already_is_left_alone(world: CloudWorld) -> None:
     server.boot()
     step = server_step(server)
     server.kept[MODEL] = "Virtio"
-    ((_name, reason),) = dry_run_apply((step,), b"plan", world.context("restart"))
-    assert reason == ALREADY
+    (seen,) = dry_run_apply((step,), b"plan", world.context("restart"))
+    assert (seen.outcome, seen.message) == ("already", "it is so already: nothing to do")
     assert applied(world, step).outcome == "already"
     assert server.vm_state == "active"
 
@@ -261,7 +273,7 @@ def test_a_plan_that_was_edited(world: CloudWorld) -> None:
 def test_an_image_that_changed(world: CloudWorld) -> None:
     step = image_step(world, {MODEL: "virtio"})
     world.image[MODEL] = "e1000"
-    assert "it changed since the plan was made" in refused(world, step)
+    assert refusal(world, step).codes == ("drift",)
 
 
 @pytest.mark.parametrize("name", ["visibility", "os_hidden", "owner", "hw_/../x"])
@@ -282,14 +294,14 @@ def test_an_image_that_somebody_changed_since(world: CloudWorld) -> None:
     applied(world, image_step(world, {MODEL: "virtio"}))
     world.image[MODEL] = "e1000"
     (went,) = world.rollback(world.context())
-    assert "somebody changed it since" in went.run.steps[0].message
+    assert went.run.steps[0].codes == ("edited",)
     assert world.image[MODEL] == "e1000"
 
 
 def test_a_flavor_that_changed(world: CloudWorld) -> None:
     step = flavor_step(world, {"hw:mem_page_size": None})
     world.flavors["m1"].properties["hw:mem_page_size"] = "any"
-    assert "it changed since the plan was made" in refused(world, step)
+    assert refusal(world, step).codes == ("drift",)
 
 
 def test_a_flavor_is_copied_once_and_goes_when_nobody_has_it(world: CloudWorld) -> None:
@@ -327,9 +339,8 @@ def test_one_that_was_stopped_or_started_since_the_plan(
     server.vm_state, server.image = planned, now != "shelved_offloaded"
     step = server_step(server)
     server.vm_state = now
-    reason = refused(world, step)
-    assert reason.startswith(f"it changed since the plan was made: {words}")
-    assert "make a new plan" in reason
+    unit = refusal(world, step)
+    assert (unit.codes, words in unit.message) == (("power",), True)
 
 
 def test_one_that_was_changed_and_started_since_the_plan_needs_nothing(world: CloudWorld) -> None:

@@ -226,6 +226,7 @@ SERVER = Kind(
     _server,
     lambda session: CloudDriver(session.once(Clouds), _SERVER_ACTIONS),
     by_controller=True,
+    exclusive_called="server group",
     steps_called=_CALLED,
 )
 IMAGE = _source(

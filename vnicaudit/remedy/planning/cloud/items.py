@@ -133,9 +133,11 @@ class CloudPlanner:
             subject = PlannedServer(server, self.target, self._judges, options)
             self._servers.extend(plan_subject(subject))
             return
+        wordings = self._judges.work.platforms.wordings
         for nic in server.nics:
             if options.converts(nic.mac):
-                self._servers.extend(plan_subject(PlannedPort(server, nic, self.target, options)))
+                port = PlannedPort(server, nic, self.target, options, wordings)
+                self._servers.extend(plan_subject(port))
 
     def _with_project_name(self, one: PlannedInCloud) -> PlannedInCloud:
         """The planned item with the name of its project."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.fixes.owners import backend_procedure
+from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.domain import Server
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
@@ -31,7 +31,10 @@ _SO = "it is on vDPA already"
 class PlannedPort(PlanSubject[ServerUnit]):
     """The NIC of a server that was named for another backend."""
 
-    def __init__(self, server: Server, nic: Nic, target: str, options: PlanOptions) -> None:
+    def __init__(
+        self, server: Server, nic: Nic, target: str, options: PlanOptions, wordings: Wordings
+    ) -> None:
+        self._wordings = wordings
         self._server = server
         self._nic = nic
         self.target = target
@@ -43,7 +46,7 @@ class PlannedPort(PlanSubject[ServerUnit]):
         """How an operator gets there: what it changes, the steps, what keeps from it and what else
         to know. Nothing where it is so already."""
         if self._to != "vdpa":
-            procedure = (backend_procedure("nova", "vhostuser"),)
+            procedure = (self._wordings.backend_procedure("nova", "vhostuser"),)
             return ProposedChanges(blocked=(_BY_HAND,), procedure=procedure)
         if is_vdpa(self._server, self._nic):
             return ProposedChanges()

@@ -1,0 +1,26 @@
+"""One that writes definitions anew and says nothing of how its fixes are worded."""
+
+from __future__ import annotations
+
+from vnicaudit.knowledge.fixes.wording import Wording
+from vnicaudit.model.finding import Change
+from vnicaudit.model.fix import OwnersFix, SetField
+from vnicaudit.model.names import FixNames
+
+
+def kept_by(name: str) -> Wording:
+    """``name``: what it is called."""
+
+    def words(fix: OwnersFix, _named: FixNames) -> str:
+        what = f" ({fix.field})" if isinstance(fix, SetField) else ""
+        return f"The definition is {name}'s, which writes it anew: change it there{what}."
+
+    return Wording(_edit, words, in_arguments=SetField("arguments", None), behind=_unset)
+
+
+def _edit(change: Change) -> SetField:
+    return SetField(change.field, change.new)
+
+
+def _unset(field: str) -> SetField:
+    return SetField(field or "setting", None)
