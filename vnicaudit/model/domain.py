@@ -207,7 +207,7 @@ class Domain(msgspec.Struct, frozen=True):
     """Of the QEMU that runs it, where known: a log, a command line and a compute node tell, too."""
     libvirt_version: Version | None = None
     """Of the libvirt that started it, where known, by the same."""
-    named: bool = True
+    has_name: bool = True
     """False: its description has no name, and ``name`` is what such a domain is called."""
 
     @property

@@ -41,7 +41,7 @@ class NicSeen(msgspec.Struct, frozen=True):
     identity: tuple[str, str] = ("", "")
     """What the fingerprint of a finding on it is made of, beside the rule."""
     suppressions: tuple[str, ...] = ()
-    named: bool = True
+    has_name: bool = True
     """False: its guest has no name, and ``domain`` says so."""
 
     @property

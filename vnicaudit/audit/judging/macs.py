@@ -197,7 +197,7 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
         alone=of_domain.alone,
         identity=identity_parts(domain, nic),
         suppressions=domain.suppressions,
-        named=domain.named,
+        has_name=domain.has_name,
     )
 
 
@@ -241,7 +241,7 @@ def _same_guest(one: NicSeen, other: NicSeen) -> bool:
     """By its UUID; by its name where one has none. A guest without either may be any."""
     if one.uuid is not None and other.uuid is not None:
         return one.uuid == other.uuid
-    return not (one.named and other.named) or one.domain == other.domain
+    return not (one.has_name and other.has_name) or one.domain == other.domain
 
 
 def _is_same_nic(one: NicSeen, other: NicSeen) -> bool:

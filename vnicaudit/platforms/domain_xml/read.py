@@ -116,7 +116,7 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: Definit
         nics=nics,
         suppressions=tuple(walk.facts.suppressions),
         unread=unread,
-        named=bool(name),
+        has_name=bool(name),
     )  # fmt: skip
 
 
