@@ -28,6 +28,7 @@ from vnicaudit.bench.registry import ENGINES
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.collector import DesignPlace, take_sample
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
+from vnicaudit.cli.adapters import adapters
 from vnicaudit.model.measurement import Workload
 
 _BAR = 0.99
@@ -86,7 +87,7 @@ def measure(rounds: int, seconds: float) -> dict[str, tuple[list[float], list[fl
     found: dict[str, tuple[list[float], list[float]]] = {"rx": ([], []), "tx": ([], [])}
     with ExitStack() as stack:
         path = parse_path(f"netns://{_SPACE}?address={_ADDRESS}")._replace(name="path")
-        opened = OpenedEndpoints(stack).open(path, LineFacts())
+        opened = OpenedEndpoints(stack, adapters).open(path, LineFacts())
         for number in range(rounds):
             for direction, (mine, alone) in found.items():
                 workload = Workload(

@@ -26,6 +26,7 @@ from vnicaudit.bench.paths import parse_path
 from vnicaudit.bench.registry import ENGINES
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
+from vnicaudit.cli.adapters import adapters
 from vnicaudit.model.measurement import Workload
 
 _BAR = 0.95
@@ -58,7 +59,7 @@ def measure(options: argparse.Namespace) -> dict[str, list[Measured]]:
     draw = random.Random(options.seed)
     with ExitStack() as stack:
         path = parse_path(f"netns://{_SPACE}?address={_ADDRESS}")._replace(name="path")
-        opened = OpenedEndpoints(stack).open(path, LineFacts())
+        opened = OpenedEndpoints(stack, adapters).open(path, LineFacts())
         for name in _GENERATORS:  # put there, compiled, warm
             run(name, options, opened)
         for _ in range(options.pairs):

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import datetime
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from msgspec.structs import replace
 
+from tests.platforms.stand_ins import platforms_with
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.effective import uses_of
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.tally import MAX_ERRORS
 from vnicaudit.audit.work import Assumptions, AuditWork
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.platforms import PlatformRegistry, every_platform
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.live import LiveDomain, LiveOptions
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.report import Audited, ReadError
-from vnicaudit.platforms.libvirt import live as live_module
 
 KVM = DomainConfig(type="kvm", arch="x86_64", nics=1)
 BRIDGE = NicConfig(type="bridge", actual_type="bridge", model="virtio")
@@ -83,10 +81,11 @@ class TestUses:
         assert uses_of(guest(nic), HostConfig()) == {"vhostuser"}
 
 
-def run() -> AuditRun:
+def run(platforms: PlatformRegistry | None = None) -> AuditRun:
     suppressor = Suppressor((), datetime.date(2026, 11, 21), RULES)
     return AuditRun(
-        AuditWork(RULES, Assumptions(), suppressor, {}, every_platform()), RunOptions(jobs=1)
+        AuditWork(RULES, Assumptions(), suppressor, {}, platforms or every_platform()),
+        RunOptions(jobs=1),
     )
 
 
@@ -148,45 +147,50 @@ class TestLive:
     URI = "qemu+ssh://hv1/system"
 
     @pytest.fixture
-    def live(self, monkeypatch: pytest.MonkeyPatch) -> list[LiveDomain | ReadError]:
+    def live(self) -> list[LiveDomain | ReadError]:
         """What the host has, after the host itself; tests add to it."""
-        stream: list[LiveDomain | ReadError] = []
+        return []
+
+    @pytest.fixture
+    def platforms(self, live: list[LiveDomain | ReadError]) -> PlatformRegistry:
         host = Host("hv1", HostConfig(arch="s390x", vhost_net=False))
 
         def read(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | ReadError]:
             del uri, options
             yield host
-            yield from stream
+            yield from live
 
-        monkeypatch.setattr(live_module, "read_live", read)
-        binding = "vnicaudit.platforms.libvirt.binding"  # nothing here needs libvirt-python
-        monkeypatch.setitem(sys.modules, binding, ModuleType(binding))
-        return stream
+        return platforms_with(read=read)
 
     def test_the_host_is_judged_by_what_its_guests_use(
-        self, live: list[LiveDomain | ReadError]
+        self, live: list[LiveDomain | ReadError], platforms: PlatformRegistry
     ) -> None:
         plain = DomainConfig(type="kvm")
         nic = replace(BRIDGE, model=None)
         live.append(LiveDomain(guest(nic, config=plain), HostConfig(arch="s390x")))
-        going = run()
+        going = run(platforms)
         items = list(going.items([self.URI]))
         last = items[-1]
         assert isinstance(last, Audited)
         assert [(finding.rule, finding.owner) for finding in last.findings] == [("VNIC023", "host")]
 
-    def test_a_host_nobody_needs_vhost_net_on(self, live: list[LiveDomain | ReadError]) -> None:
+    def test_a_host_nobody_needs_vhost_net_on(
+        self, live: list[LiveDomain | ReadError], platforms: PlatformRegistry
+    ) -> None:
         live.append(LiveDomain(guest(replace(BRIDGE, model="e1000")), HostConfig()))
-        items = list(run().items([self.URI]))
+        items = list(run(platforms).items([self.URI]))
         rules = [f.rule for item in items if isinstance(item, Audited) for f in item.findings]
         assert rules == ["VNIC002"]
 
     def test_files_are_read_first_and_told_in_order(
-        self, live: list[LiveDomain | ReadError], tmp_path: Path
+        self,
+        live: list[LiveDomain | ReadError],
+        platforms: PlatformRegistry,
+        tmp_path: Path,
     ) -> None:
         live.append(ReadError("no answer in 30 seconds"))
         path = write(tmp_path, "file", nics=1)
-        going = run()
+        going = run(platforms)
         items = list(going.items([self.URI, path]))
         assert [item.scope for item in items if isinstance(item, Audited)] == ["domain", "host"]
         assert [(result.target, result.status) for result in going.results] == [

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import NamedTuple
 
+from tests.adapters import open_endpoint
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.endpoints.session import EndpointSession
 
 _SEND = """

@@ -6,10 +6,18 @@ import msgspec
 import pytest
 
 from vnicaudit.model.decoding import msgpack_decoder
-from vnicaudit.model.domain import Domain, DomainConfig, Form, Server
+from vnicaudit.model.domain import (
+    Domain,
+    DomainConfig,
+    Form,
+    FromManifest,
+    Marked,
+    Server,
+)
 from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.owner import Owner
 from vnicaudit.model.refs import DomainRef, NicRef, ServerRef
 from vnicaudit.model.server import CloudServer, ServerConfig
 
@@ -53,3 +61,26 @@ def test_a_server_is_no_domain_and_its_nic_is_a_nic() -> None:
     declared = DomainConfig(described_by=SERVER)
     server = Server("a", declared, Location("t"), uuid="u", cloud=CloudServer("u", "a"))
     assert (server.ref, server.config) == (ServerRef("a", "u"), SERVER)
+
+
+def test_a_server_that_is_described_by_something_else_is_a_mistake() -> None:
+    joined = DomainConfig(described_by="live", joined_server=SERVER)
+    server = Server("a", joined, Location("t"), uuid="u", cloud=CloudServer("u", "a"))
+    with pytest.raises(TypeError, match="u is a server, and described by a definition"):
+        _ = server.config
+
+
+@pytest.mark.parametrize("known_by", [None, Marked("#1"), FromManifest("preference.yaml")])
+def test_which_one_of_its_file_it_is(known_by: Marked | FromManifest | None) -> None:
+    domain = Domain("a", DomainConfig(), Location("t"), known_by=known_by)
+    assert domain.mark == ("#1" if isinstance(known_by, Marked) else "")
+    assert msgpack_decoder(Domain).decode(msgspec.msgpack.encode(domain)) == domain
+
+
+@pytest.mark.parametrize(
+    ("owner", "uuid", "expected"),
+    [("nova", "u", "u"), ("nova", None, None), ("libvirt", "u", None)],
+)
+def test_the_uuid_that_nova_gave_it(owner: Owner, uuid: str | None, expected: str | None) -> None:
+    domain = Domain("a", DomainConfig(owner=owner), Location("t"), uuid=uuid)
+    assert domain.nova_uuid == expected

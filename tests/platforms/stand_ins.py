@@ -7,22 +7,30 @@ from collections.abc import Callable, Iterator
 from vnicaudit.audit.reading.targets import CloudReading, TargetKind
 from vnicaudit.cli.platforms import PLATFORMS, PlatformRegistry
 from vnicaudit.model.host import Host
-from vnicaudit.model.live import LiveDefinition, LiveOptions
+from vnicaudit.model.live import LiveDefinition, LiveDomain, LiveOptions
 from vnicaudit.model.report import ReadError
 
 ReadCloud = Callable[[str, LiveOptions], CloudReading]
+ReadHost = Callable[[str, LiveOptions], Iterator[Host | LiveDomain | ReadError]]
 ReadDefinitions = Callable[[str, LiveOptions], Iterator[Host | LiveDefinition | ReadError]]
 
 
 def platforms_with(
-    *, cloud: ReadCloud | None = None, definitions: ReadDefinitions | None = None
+    *,
+    cloud: ReadCloud | None = None,
+    read: ReadHost | None = None,
+    definitions: ReadDefinitions | None = None,
 ) -> PlatformRegistry:
-    """``cloud``: reads every cloud; ``definitions``: reads every host that is planned."""
+    """``cloud``: reads every cloud; ``read``: every host of libvirt's that is audited;
+    ``definitions``: every one that is planned."""
 
     def replaced(kind: TargetKind) -> TargetKind:
         if kind.cloud is not None and cloud is not None:
             plain = TargetKind(kind.kind, kind.name_of)  # what it needs need not be there
             return plain._replace(cloud=cloud)
+        if kind.definitions is not None and read is not None:
+            plain = TargetKind(kind.kind, kind.name_of, definitions=kind.definitions)
+            return plain._replace(read=read)
         if kind.definitions is not None and definitions is not None:
             return kind._replace(definitions=definitions)
         return kind

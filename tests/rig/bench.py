@@ -11,10 +11,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from tests.adapters import open_endpoint
 from tests.rig.guests import Guest
 from tests.rig.process import require, wait_for
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.judging.shifts import RankShift
 from vnicaudit.bench.profiles.load import load_profile
 from vnicaudit.bench.profiles.options import with_seconds

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.adapters import open_endpoint
 from tests.rig.domain_xml import Manners, Nic
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.process import wait_for
 from vnicaudit.bench.contract import RequiredTool
 from vnicaudit.bench.endpoints.addresses import address_of
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.endpoints.session import EndpointSession
 from vnicaudit.bench.endpoints.tools import require_tools
 from vnicaudit.errors import EndpointError

@@ -134,7 +134,7 @@ def _work_on(item: Item, batch: Batch, job: Job) -> None:
     if isinstance(item, Domain):
         batch.domains += 1
         batch.nics += len(item.nics)
-        if job.cloud and is_guest(item):
+        if job.cloud and item.nova_uuid is not None:
             batch.guests.append(item)
         else:
             batch.nics_seen += encoded(work.nics_to_compare(item, job.target))
@@ -150,12 +150,6 @@ def _work_on(item: Item, batch: Batch, job: Job) -> None:
             batch.add(product)
         if (node := work.node(item, joins=job.cloud)) is not None:
             batch.nodes.append(node)
-
-
-def is_guest(domain: Domain) -> bool:
-    """True for a domain that may be a server of a cloud: Nova's, with the UUID that Nova gave
-    it."""
-    return domain.uuid is not None and domain.declared.owner == "nova"
 
 
 def default_jobs() -> int:

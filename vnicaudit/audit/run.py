@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from vnicaudit.audit.accepting.suppressions import Usage
 from vnicaudit.audit.judging.macs import MacTable
-from vnicaudit.audit.pool import Batch, Job, default_jobs, is_guest, run_files
+from vnicaudit.audit.pool import Batch, Job, default_jobs, run_files
 from vnicaudit.audit.reading.chosen_servers import ServerSelection
 from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.files import Item, read_stream
@@ -222,7 +222,7 @@ class AuditRun:
                 if self._chosen.is_left_out(item.uuid):
                     continue
                 tally.domain(item)
-                if self._cloud and not met and is_guest(item):
+                if self._cloud and not met and item.nova_uuid is not None:
                     self._guests.append((item, name))
                 else:
                     yield self._domain(self._joined(item), _NO_HOST, name)

@@ -1,5 +1,5 @@
-"""The platforms that changes are made on, put together. Imported by what changes things alone: each
-platform when it is needed, so that the rest of the command line starts without them."""
+"""The platforms that changes are made on, and measured, put together: each is imported when it is
+needed, so that the rest of the command line starts without them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from vnicaudit.model.host import VdpaDevice
+    from vnicaudit.model.running import RunningQemu
     from vnicaudit.remedy.adapters import Adapters
     from vnicaudit.remedy.cloud import Cloud
     from vnicaudit.remedy.definitions import Texts
@@ -15,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def adapters() -> Adapters:
-    """The platforms' side of changes, as the remedy calls it."""
+    """The platforms' side of changes and measurements, as the remedy and the lab call it."""
     from vnicaudit.remedy.adapters import Adapters
 
-    return Adapters(texts(), connect, _ThisMachine(), connect_cloud, time)
+    return Adapters(texts(), connect, _ThisMachine(), connect_cloud, time, command_line)
 
 
 def texts() -> Texts:
@@ -41,6 +44,13 @@ def connect_cloud(name: str, *, deadline: float) -> Cloud:
     from vnicaudit.platforms.openstack.control import connect as reach
 
     return reach(name, deadline=deadline)
+
+
+def command_line(data: bytes, *, target: str, file: str | None) -> Iterable[RunningQemu]:
+    """The QEMU of a process, by its command line. Raises TargetError."""
+    from vnicaudit.platforms.qemu.read import read_text
+
+    return read_text(data, target=target, file=file)
 
 
 class _ThisMachine:

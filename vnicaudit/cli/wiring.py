@@ -8,11 +8,12 @@ loaded.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.adapters import adapters, connect
 
 if TYPE_CHECKING:
     from vnicaudit.cli.platforms import PlatformRegistry
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 
 def open_controller(url: str, command: tuple[str, ...], seconds: float) -> Controller:
     """nova-manage at an endpoint."""
+    from vnicaudit.bench.endpoints.opening import open_endpoint
     from vnicaudit.cli.remedy.controller import Controller
 
-    return Controller(url, command, seconds)
+    return Controller(url, command, seconds, partial(open_endpoint, connect=connect))
 
 
 def every_platform() -> PlatformRegistry:
@@ -35,9 +37,9 @@ def every_platform() -> PlatformRegistry:
 
 
 class Wiring(NamedTuple):
-    """``adapters``: what platforms do for the remedy. ``controller``: nova-manage at an endpoint,
-    by its command line, each run of which may take so many seconds; raises UsageError for what is
-    no endpoint. ``platforms``: what is read, planned and changed."""
+    """``adapters``: what platforms do for the remedy and the lab. ``controller``: nova-manage at an
+    endpoint, by its command line, each run of which may take so many seconds; raises UsageError for
+    what is no endpoint. ``platforms``: what is read, planned and changed."""
 
     adapters: Callable[[], Adapters] = adapters
     controller: Callable[[str, tuple[str, ...], float], Controller] = open_controller

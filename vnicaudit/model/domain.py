@@ -47,7 +47,8 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     described_by: DefinitionForm | Manifest | ServerConfig = "raw"
     """A definition of that form, a manifest of KubeVirt, or what Nova keeps of the server."""
     platform: PlatformName = DOMAIN_XML
-    """The platform that describes it, which knows what comes of it and how to change it."""
+    """The platform that describes it, which knows what comes of it and how to change it: a key of
+    the registry of platforms, open on purpose, for plug-ins bring more than are known here."""
     os_id: str | None = None
     """libosinfo id in the metadata, e.g. ``http://ubuntu.com/ubuntu/22.04``."""
     readiness: Readiness = "unknown"
@@ -173,11 +174,26 @@ class LiveFacts(msgspec.Struct, frozen=True):
 _NO_CHANGES = PendingChanges()
 
 
+class Marked(msgspec.Struct, frozen=True, tag="marked"):
+    """A domain of a file in which others may be. ``mark`` tells it apart from those where it has no
+    UUID: of a QEMU its name, or its place among them; of Terraform the resource's address. Part of
+    fingerprints, so never a line number or a process id."""
+
+    mark: str
+
+
+class FromManifest(msgspec.Struct, frozen=True, tag="manifest"):
+    """A domain of KubeVirt. ``preference_file``: the one of the preference that its manifest refers
+    to, which is another."""
+
+    preference_file: str
+
+
 class Domain(msgspec.Struct, frozen=True):
     """One domain with its NICs.
 
-    ``mark``, ``cloud`` and ``preference_file`` tell which one it is, and so are not in
-    ``declared``, by which verdicts are remembered for all that are set alike.
+    ``known_by`` and ``cloud`` tell which one it is, and so are not in ``declared``, by which
+    verdicts are remembered for all that are set alike.
     """
 
     name: str
@@ -185,13 +201,10 @@ class Domain(msgspec.Struct, frozen=True):
     location: Location
     nics: tuple[Nic, ...] = ()
     uuid: str | None = None
-    mark: str = ""
-    """What tells a QEMU without UUID apart from others in the same file: its name, or its place
-    among them. Part of fingerprints, so never a line number or a process id."""
+    known_by: Marked | FromManifest | None = None
+    """What else its file tells of which one it is; None: nothing."""
     cloud: CloudServer | None = None
     """Which server of OpenStack it is, where its cloud was read."""
-    preference_file: str | None = None
-    """Of a KubeVirt manifest: the file of the preference it refers to, where it is another."""
     unjudged: str = ""
     """What would be needed to judge it at all; empty: it can be."""
     template: str = ""
@@ -209,6 +222,17 @@ class Domain(msgspec.Struct, frozen=True):
     """Of the libvirt that started it, where known, by the same."""
     has_name: bool = True
     """False: its description has no name, and ``name`` is what such a domain is called."""
+
+    @property
+    def nova_uuid(self) -> str | None:
+        """The UUID that Nova gave it, by which it may be a server of a cloud; None: it did not."""
+        return self.uuid if self.declared.owner == "nova" else None
+
+    @property
+    def mark(self) -> str:
+        """The text that tells it apart from others of its file where it has no UUID; empty: nothing
+        does."""
+        return self.known_by.mark if isinstance(self.known_by, Marked) else ""
 
     @property
     def state(self) -> DomainState | None:
@@ -244,7 +268,10 @@ class Server(Domain, frozen=True, kw_only=True):
     @property
     def config(self) -> ServerConfig:
         """The configuration that Nova keeps of the server."""
-        return self.declared.server or ServerConfig()
+        kept = self.declared.described_by
+        if not isinstance(kept, ServerConfig):
+            raise TypeError(f"{self.uuid} is a server, and described by a {self.declared.kind}")
+        return kept
 
     @property
     def ref(self) -> ServerRef:

@@ -9,7 +9,7 @@ They are apart because rules judge only what is set: two NICs set alike get one 
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -20,9 +20,12 @@ from vnicaudit.model.start_refusal import StartRefusal
 
 _GROUP = re.compile(r"[0-9a-f]?[13579bdf]:[0-9a-f]", re.IGNORECASE)
 
-DESCRIPTORS = "open descriptors"
-LOG = "log"
-"""Values of :attr:`RunningNic.evidence`: a process that runs, and a start that may have failed."""
+Evidence = Literal["command line", "open descriptors", "log", "arguments in <qemu:commandline>"]
+"""What of QEMU is known, and proves how a NIC runs."""
+
+DESCRIPTORS: Final = "open descriptors"
+LOG: Final = "log"
+"""Of a process that runs, and of a start that may have failed."""
 
 MAYBE = "?"
 """In :attr:`NicConfig.behind`: the alias that the NIC will have cannot be told."""
@@ -173,8 +176,8 @@ class RunningNic(msgspec.Struct, frozen=True):
     ovs_socket: bool = False
     reconnect: str | None = None
     """From ``txmode`` to here in libvirt's terms, as in :class:`NicConfig`."""
-    evidence: str = "command line"
-    """What proves ``vhost``: ``command line``, ``descriptors``…"""
+    evidence: Evidence = "command line"
+    """What proves ``vhost``."""
     log_warning: str | None = None
     """libvirt's ``Unable to open vhost-net…`` of this start; empty: the log was read and has none;
     None: it was not read."""

@@ -11,7 +11,7 @@ import msgspec
 
 from vnicaudit.model.finding import Change
 from vnicaudit.model.owner import Owner
-from vnicaudit.model.platform_name import PlatformName
+from vnicaudit.model.platform_name import DOMAIN_FILE, LIBVIRT, OPENSTACK, PlatformName
 from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.reasons import OPTIONS, Blocked, ModeCode, NotPlannedCode
 from vnicaudit.model.refs import CloudRef, NicRef
@@ -101,6 +101,7 @@ class DomainUnit(msgspec.Struct, frozen=True, tag="domain"):
     """A domain of a live host: its persistent definition, and what runs of it."""
 
     kind: ClassVar[UnitKind] = "domain"
+    shown_under: ClassVar[PlatformName] = LIBVIRT
     gives_way: ClassVar[bool] = True
 
 
@@ -108,6 +109,7 @@ class FileUnit(msgspec.Struct, frozen=True, tag="file"):
     """A definition in a file. ``path``: of the file; ``place``: XPath of the NIC in it."""
 
     kind: ClassVar[UnitKind] = "file"
+    shown_under: ClassVar[PlatformName] = DOMAIN_FILE
     gives_way: ClassVar[bool] = False
     path: str
     place: str | None = None
@@ -123,6 +125,7 @@ class CloudUnit(msgspec.Struct, frozen=True):
     """
 
     kind: ClassVar[CloudObject]
+    shown_under: ClassVar[PlatformName] = OPENSTACK
     gives_way: ClassVar[bool] = False
     properties: dict[str, str | None]
     old: dict[str, str | None]
@@ -164,15 +167,16 @@ class FlavorUnit(CloudUnit, frozen=True, tag="flavor"):
 
 class ObjectUnit(msgspec.Struct, frozen=True, tag="object"):
     """An object changed by a platform that brings a driver of its own. ``kind``: the name of the
-    kind of its units; ``id``: what its driver knows it by."""
+    kind of its units; ``id``: what its driver knows it by; ``shown_under``: the platform."""
 
     gives_way: ClassVar[bool] = False
     kind: str
     id: str
+    shown_under: PlatformName
 
 
 Unit = DomainUnit | FileUnit | ServerUnit | ImageUnit | FlavorUnit | ObjectUnit
-"""What one step changes."""
+"""What one step changes. ``shown_under``: what a plan's file calls its platform."""
 
 UnitT = TypeVar("UnitT", bound=Unit)
 UnitT_co = TypeVar("UnitT_co", bound=Unit, covariant=True)
@@ -199,9 +203,6 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
     """
 
     id: str
-    platform: PlatformName
-    """What it is shown under: ``libvirt``, ``file``, ``openstack``… Which driver changes it, its
-    ``unit`` tells."""
     target: str
     about: NicRef | CloudRef
     owner: Owner

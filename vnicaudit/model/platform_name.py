@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NewType
 
 PlatformName = NewType("PlatformName", str)
-"""What a platform is registered under, and a domain or a step of a plan calls it."""
+"""What a platform is registered under, and a domain or a unit of a plan calls it."""
 
 DOMAIN_XML = PlatformName("domain_xml")
 INFRA_CODE = PlatformName("infra_code")

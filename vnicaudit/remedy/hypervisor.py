@@ -7,11 +7,13 @@ guest did not do it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.machine import MachineState, Traffic
 from vnicaudit.model.nic import RunningNic
+from vnicaudit.model.running import RunningQemu
 
 
 class Machine(Protocol):
@@ -94,6 +96,14 @@ class RunningProcess(NamedTuple):
 
     nics: tuple[RunningNic, ...]
     vhost_files: int | None
+
+
+class ReadCommandLine(Protocol):
+    """How a process's command line is understood, wherever it runs."""
+
+    def __call__(self, data: bytes, *, target: str, file: str | None) -> Iterable[RunningQemu]:
+        """The QEMU of a ``/proc/PID/cmdline``; none where it is another program. Raises TargetError
+        where it cannot be understood."""
 
 
 class ThisMachine(Protocol):

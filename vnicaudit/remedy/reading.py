@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.reading.files import Item, read_stream
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import Domain, FromManifest
 from vnicaudit.model.finding import SEVERITIES, Finding
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.refs import nic_index
@@ -74,8 +74,9 @@ class Reader(NamedTuple):
 
     def _beside(self, domain: Domain) -> Domain:
         """The domain as it is judged where its preference is fixed: it needs no fix for that."""
-        declared = domain.declared
-        if declared.manifest is None or domain.preference_file not in self.preferences:
+        declared, known_by = domain.declared, domain.known_by
+        beside = known_by.preference_file if isinstance(known_by, FromManifest) else None
+        if declared.manifest is None or beside not in self.preferences:
             return domain
         manifest = replace(declared.manifest, preference_judged=True)
         return replace(domain, declared=replace(declared, described_by=manifest))

@@ -11,7 +11,7 @@ from vnicaudit.audit.effective import resolve, wants_vhost_net
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Resolved
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import NicConfig, RunningNic
+from vnicaudit.model.nic import DESCRIPTORS, NicConfig, RunningNic
 
 UNPROVEN = "the definition never proves it; QEMU's command line or its open descriptors would tell"
 HAS = "the host has /dev/vhost-net; libvirt uses it for KVM"
@@ -170,9 +170,9 @@ class TestOwnDevice:
 class TestRunning:
     @pytest.mark.parametrize("vhost", [True, False])
     def test_what_is_seen_decides(self, vhost: bool) -> None:
-        running = RunningNic("virtio-net-pci", "virtio", "tap", vhost=vhost, evidence="descriptors")
+        running = RunningNic("virtio-net-pci", "virtio", "tap", vhost=vhost, evidence=DESCRIPTORS)
         found = resolve(replace(BRIDGE, driver_name="qemu"), KVM, BARE, running)
-        assert found.vhost == Resolved(False, vhost, "seen in QEMU's descriptors")
+        assert found.vhost == Resolved(False, vhost, "seen in QEMU's open descriptors")
 
     def test_what_is_not_seen_does_not(self) -> None:
         running = RunningNic("virtio-net-pci", "virtio", "tap")

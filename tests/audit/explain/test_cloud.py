@@ -302,9 +302,8 @@ def test_one_without_nics_is_noted_where_it_was_asked_for() -> None:
     assert bare("web-1", none, server(2)) == [
         f"the server 'web-1' ({UUID.format(1)}) has no NIC: no port is attached to it"
     ]
-    assert bare(UUID.format(1), replace(none, declared=DomainConfig())) == [
-        "the domain 'web-1' has no NIC"
-    ]
+    defined = Domain(none.name, DomainConfig(), none.location, uuid=none.uuid)
+    assert bare(UUID.format(1), defined) == ["the domain 'web-1' has no NIC"]
     assert bare("web-2", none, server(2)) == []
     assert bare(None, none) == []
 

@@ -18,11 +18,12 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.platforms import every_platform
-from vnicaudit.model.domain import DescriptionKind, Domain, DomainState
+from vnicaudit.model.domain import DescriptionKind, Domain, DomainState, Server
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.macs import NicSeen
+from vnicaudit.model.platform_name import OPENSTACK
 from vnicaudit.model.report import Audited
-from vnicaudit.model.server import ServerConfig
+from vnicaudit.model.server import CloudServer, ServerConfig
 from vnicaudit.model.subject import MacSubject
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
@@ -61,9 +62,13 @@ def test_of_a_server_only_its_own_nics_are_compared() -> None:
         one = domain(number)
         nics = (one.nics[0], replace(one.nics[0], index=1)) if number == 1 else one.nics
         declared = replace(
-            one.declared, described_by=ServerConfig(), platform="openstack", owner="nova"
+            one.declared, described_by=ServerConfig(), platform=OPENSTACK, owner="nova"
         )
-        table.take(nics_seen(replace(one, nics=nics, declared=declared), "openstack:a"))
+        uuid = one.uuid or ""
+        server = Server(
+            one.name, declared, one.location, nics, uuid=uuid, cloud=CloudServer(uuid, one.name)
+        )
+        table.take(nics_seen(server, "openstack:a"))
     found = [(one.nic.domain, one.nic.index, len(one.others)) for one in table.subjects()]
     assert found == [("guest1", 0, 1), ("guest1", 1, 1)]
 

@@ -85,6 +85,12 @@ class FakeHost:
         """Count it."""
         self.closed += 1
 
+    def connect(self, uri: str, *, deadline: float) -> Hypervisor:
+        """By any URI."""
+        assert deadline > 0
+        self.uris.append(uri)
+        return self.as_host()
+
     def as_host(self) -> Hypervisor:
         """For the type checker: no more than these is used."""
         return cast(Hypervisor, self)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 
-from vnicaudit.bench.endpoints.opening import open_endpoint
+from tests.adapters import open_endpoint
 
 
 def main(url: str, lease: str, port: str) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.adapters import open_endpoint
 from tests.bench.endpoints.fake_guest import FakeHost, FakeMachine, agent_error
 from tests.bench.endpoints.left import gone, until
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.endpoints.transports import agent
 from vnicaudit.errors import EndpointError, MissingExtraError, TargetError
 from vnicaudit.model.machine import GuestInterface
+from vnicaudit.remedy.hypervisor import Hypervisor
 
 INSTALL = (
     "install and start qemu-guest-agent in the guest, and give the domain its channel"
@@ -21,21 +22,9 @@ INSTALL = (
 )
 
 
-def host_of(monkeypatch: pytest.MonkeyPatch, machine: FakeMachine) -> FakeHost:
-    host = FakeHost(machine)
-
-    def connect(uri: str, *, deadline: float) -> object:
-        assert deadline > 0
-        host.uris.append(uri)
-        return host
-
-    monkeypatch.setattr(agent, "connect_to", connect)
-    return host
-
-
-def test_programs_run_in_the_guest(monkeypatch: pytest.MonkeyPatch) -> None:
-    host = host_of(monkeypatch, FakeMachine())
-    with closing(open_endpoint("agent://web01?address=192.0.2.1")) as session:
+def test_programs_run_in_the_guest() -> None:
+    host = FakeHost(FakeMachine())
+    with closing(open_endpoint("agent://web01?address=192.0.2.1", connect=host.connect)) as session:
         ran = session.run(["sh", "-c", "cat; echo err >&2; exit 3"], stdin=b"given")
         assert (ran.code, ran.stdout, ran.stderr) == (3, "given", "err\n")
         assert ran.endpoint == "agent://web01?address=192.0.2.1"
@@ -54,16 +43,16 @@ def test_programs_run_in_the_guest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert host.uris == ["qemu:///system"]
 
 
-def test_a_host_elsewhere_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    host = host_of(monkeypatch, FakeMachine())
-    open_endpoint("agent://web01?connect=qemu+ssh://root@kvm7/system").close()
+def test_a_host_elsewhere_is_asked() -> None:
+    host = FakeHost(FakeMachine())
+    open_endpoint("agent://web01?connect=qemu+ssh://root@kvm7/system", connect=host.connect).close()
     assert host.uris == ["qemu+ssh://root@kvm7/system"]
 
 
-def test_a_domain_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    host = host_of(monkeypatch, FakeMachine())
+def test_a_domain_that_is_not_there() -> None:
+    host = FakeHost(FakeMachine())
     with pytest.raises(EndpointError) as error:
-        open_endpoint("agent://web02")
+        open_endpoint("agent://web02", connect=host.connect)
     assert str(error.value) == (
         "agent://web02: cannot find domain web02:"
         " Domain not found: no domain with matching name 'web02'"
@@ -71,30 +60,30 @@ def test_a_domain_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert host.closed == 1
 
 
-def test_a_domain_that_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    host = host_of(monkeypatch, FakeMachine(off=True))
+def test_a_domain_that_is_off() -> None:
+    host = FakeHost(FakeMachine(off=True))
     with pytest.raises(EndpointError, match=r"^agent://web01: the domain is off: start it$"):
-        open_endpoint("agent://web01")
+        open_endpoint("agent://web01", connect=host.connect)
     assert host.closed == 1
 
 
-def test_an_agent_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_that_is_not_there() -> None:
     text = "Guest agent is not responding: QEMU guest agent is not connected"
-    host_of(monkeypatch, FakeMachine({"guest-ping": agent_error(text)}))
+    host = FakeHost(FakeMachine({"guest-ping": agent_error(text)}))
     with pytest.raises(EndpointError) as error:
-        open_endpoint("agent://web01")
+        open_endpoint("agent://web01", connect=host.connect)
     assert str(error.value) == (
         f"agent://web01: cannot ask the guest's agent (guest-exec): {text}; {INSTALL}"
     )
 
 
-def test_an_agent_that_may_not_run_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_that_may_not_run_programs() -> None:
     text = "internal error: unable to execute QEMU agent command 'guest-exec': " + (
         "Command guest-exec has been disabled"
     )
-    host_of(monkeypatch, FakeMachine({"guest-exec": agent_error(text)}))
+    host = FakeHost(FakeMachine({"guest-exec": agent_error(text)}))
     with pytest.raises(EndpointError) as error:
-        open_endpoint("agent://web01")
+        open_endpoint("agent://web01", connect=host.connect)
     assert str(error.value).endswith(
         "has been disabled; its agent does not run programs: let it do guest-exec and"
         " guest-exec-status (--allow-rpcs and --block-rpcs of qemu-ga; in Red Hat's systems, see"
@@ -102,23 +91,22 @@ def test_an_agent_that_may_not_run_programs(monkeypatch: pytest.MonkeyPatch) -> 
     )
 
 
-def test_no_libvirt_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(uri: str, *, deadline: float) -> object:
+def test_no_libvirt_there() -> None:
+    def refused(uri: str, *, deadline: float) -> Hypervisor:
         raise TargetError(f"cannot connect within {deadline:g} s", file=uri)
 
-    monkeypatch.setattr(agent, "connect_to", refused)
     with pytest.raises(EndpointError) as error:
-        open_endpoint("agent://web01")
+        open_endpoint("agent://web01", connect=refused)
     assert str(error.value) == "agent://web01: qemu:///system: cannot connect within 30 s"
 
 
-def test_no_libvirt_installed_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(_uri: str, **_options: float) -> object:
+def test_no_libvirt_installed_here() -> None:
+    def missing(uri: str, *, deadline: float) -> Hypervisor:
+        del uri, deadline
         raise MissingExtraError("reading a live libvirt", "libvirt")
 
-    monkeypatch.setattr(agent, "connect_to", missing)
     with pytest.raises(MissingExtraError) as error:
-        open_endpoint("agent://web01")
+        open_endpoint("agent://web01", connect=missing)
     assert (
         str(error.value) == "agent:// needs an optional package: pip install 'vnicaudit[libvirt]'"
     )
@@ -144,12 +132,10 @@ def test_no_libvirt_installed_here(monkeypatch: pytest.MonkeyPatch) -> None:
          "[2Jsh: no"),
     ],
 )  # fmt: skip
-def test_a_guest_may_answer_anything(
-    monkeypatch: pytest.MonkeyPatch, broken: dict[str, object], message: str
-) -> None:
-    host = host_of(monkeypatch, FakeMachine(broken))
+def test_a_guest_may_answer_anything(broken: dict[str, object], message: str) -> None:
+    host = FakeHost(FakeMachine(broken))
     with pytest.raises(EndpointError) as error:
-        open_endpoint("agent://web01")
+        open_endpoint("agent://web01", connect=host.connect)
     assert str(error.value) == f"agent://web01: {message}"
     assert host.closed == 1
 
@@ -161,20 +147,20 @@ def test_a_guest_that_does_not_answer_in_time() -> None:
         guest.run(["sleep", "0"], 0.01)
 
 
-def test_its_interfaces_are_listed_without_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_interfaces_are_listed_without_a_program() -> None:
     listed = [{"name": "eth0", "hardware-address": "52:54:00:00:00:01", "ip-addresses": [
         {"ip-address-type": "ipv4", "ip-address": "192.0.2.7", "prefix": 24}]}]  # fmt: skip
-    host_of(monkeypatch, FakeMachine({"guest-network-get-interfaces": listed}))
-    with closing(open_endpoint("agent://web01")) as session:
+    host = FakeHost(FakeMachine({"guest-network-get-interfaces": listed}))
+    with closing(open_endpoint("agent://web01", connect=host.connect)) as session:
         assert session.interfaces() == [
             GuestInterface("eth0", "52:54:00:00:00:01", ("192.0.2.7/24",))
         ]
 
 
-def test_where_the_agent_lists_no_interfaces(monkeypatch: pytest.MonkeyPatch) -> None:
-    host_of(monkeypatch, FakeMachine({"guest-network-get-interfaces": agent_error("disabled")}))
+def test_where_the_agent_lists_no_interfaces() -> None:
+    host = FakeHost(FakeMachine({"guest-network-get-interfaces": agent_error("disabled")}))
     with (
-        closing(open_endpoint("agent://web01")) as session,
+        closing(open_endpoint("agent://web01", connect=host.connect)) as session,
         pytest.raises(EndpointError, match=r"^agent://web01: cannot ask the guest's agent"),
     ):
         session.interfaces()

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.adapters import open_endpoint
 from tests.bench.endpoints.left import gone, until
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.errors import EndpointError
 
 _FAKE = """\

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.adapters import open_endpoint
 from tests.bench.endpoints.left import gone, listens, marked, until
 from tests.not_run import not_run
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.endpoints.session import EndpointSession
 from vnicaudit.bench.endpoints.transport import Answer
 from vnicaudit.errors import EndpointError

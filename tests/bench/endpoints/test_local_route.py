@@ -12,6 +12,7 @@ from tests.cli.command import vnicaudit
 from vnicaudit.bench.endpoints.local_route import refuse_local_route
 from vnicaudit.bench.paths import PathOption
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
+from vnicaudit.cli.adapters import adapters
 from vnicaudit.errors import UsageError
 
 
@@ -44,7 +45,7 @@ def test_both_ends_are_one(links: TwoLinks) -> None:
     for address in ("192.0.2.1", "192.0.2.2"):
         path = PathOption("a", f"{url}?address={address}", url)
         with ExitStack() as stack, pytest.raises(UsageError, match="in one network namespace"):
-            OpenedEndpoints(stack).open(path, LineFacts())
+            OpenedEndpoints(stack, adapters).open(path, LineFacts())
 
 
 def test_nothing_is_measured(links: TwoLinks, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.adapters import open_endpoint
 from tests.bench.endpoints.left import gone, until
 from tests.not_run import not_run
 from vnicaudit.bench.endpoints.addresses import address_of
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.endpoints.session import EndpointSession
 from vnicaudit.errors import EndpointError, UsageError
 

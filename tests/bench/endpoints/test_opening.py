@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.adapters import open_endpoint
 from vnicaudit.bench.endpoints import opening
-from vnicaudit.bench.endpoints.opening import address_option, forms, open_endpoint, parse, schemes
+from vnicaudit.bench.endpoints.opening import address_option, forms, parse, schemes
 from vnicaudit.errors import MissingExtraError, UsageError
 
 FORMS = (

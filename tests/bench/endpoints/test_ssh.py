@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.adapters import open_endpoint
 from tests.bench.endpoints.left import gone, marked, until
 from tests.bench.endpoints.private_sshd import PrivateSshd, private_sshd
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.errors import EndpointError
 
 

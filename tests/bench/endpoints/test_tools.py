@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.adapters import open_endpoint
 from tests.bench.endpoints.said import Saying
 from vnicaudit.bench.contract import RequiredTool
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.endpoints.process import Prefixed
 from vnicaudit.bench.endpoints.session import EndpointSession, open_session
 from vnicaudit.bench.endpoints.tools import missing_tools, require_tools

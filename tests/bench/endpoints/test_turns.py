@@ -12,17 +12,17 @@ from contextlib import closing
 
 import pytest
 
+from tests.adapters import open_endpoint
 from tests.bench.endpoints.left import until
 from tests.not_run import not_run
 from vnicaudit.bench.endpoints import turns
 from vnicaudit.bench.endpoints.addresses import place_of
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.endpoints.turns import TurnState, wait_for_turns
 from vnicaudit.errors import EndpointError
 
 _ANOTHER = """
 import sys, time
-from vnicaudit.bench.endpoints.opening import open_endpoint
+from tests.adapters import open_endpoint
 from vnicaudit.bench.endpoints.turns import wait_for_turns
 end = open_endpoint(sys.argv[1], lease=3.0)
 wait_for_turns([(("here",), end)], lambda text: None)

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from tests.adapters import open_endpoint
 from tests.bench.clearest import clearest
 from tests.bench.endpoints.left import PATIENCE
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends, Measured
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.engines import dnsperf
 from vnicaudit.model.measurement import Workload
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
+from tests.adapters import open_endpoint
 from tests.bench.clearest import clearest
 from tests.bench.endpoints.left import PATIENCE
 from tests.bench.engines.here import Here, HereStarted
 from tests.bench.engines.iperf3_recorded import text
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Endpoint, Ends, Measured
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.engines import iperf3
 from vnicaudit.bench.engines._iperf3 import command, pairs, places, result
 from vnicaudit.bench.engines._iperf3.command import Iperf3Load

@@ -11,12 +11,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.adapters import ADAPTERS
 from tests.bench.engines.here import Here
 from tests.bench.facts.test_qemu_cpu import running_qemu, wait_for
 from vnicaudit.bench.contract import Endpoint, Ends, Measured, StartedProgram
 from vnicaudit.bench.facts import covariates
 from vnicaudit.bench.facts.covariates import Watch
 from vnicaudit.bench.facts.cpu import Used
+from vnicaudit.bench.facts.guest_process import GuestHost
 from vnicaudit.errors import ActionError, EndpointError
 from vnicaudit.model.measurement import Covariates, CpuUse, Path, Ran
 
@@ -88,7 +90,7 @@ def test_one_round_trip_to_each_end_before_and_after() -> None:
 
 def test_what_a_lost_end_says_is_not_known_and_no_error() -> None:
     with Here() as here:
-        watch = Watch(ends(Gone(), here), PATH, Gone(), Mute())
+        watch = Watch(ends(Gone(), here), PATH, GuestHost(Gone(), ADAPTERS.command_line), Mute())
         watch.begin()
         loop = "import time\nwhile time.process_time() < 0.5: pass"
         subprocess.run([sys.executable, "-S", "-c", loop], check=True)
@@ -142,7 +144,7 @@ def test_the_guests_qemu_is_found_once_and_again_when_it_is_another() -> None:
     domain = str(uuid.uuid4())
     path = Path(name="p", target="agent://x", peer="local", address="192.0.2.1", domain=domain)
     with Here() as host:
-        watch = Watch(ends(Gone(), Gone()), path, host, None)
+        watch = Watch(ends(Gone(), Gone()), path, GuestHost(host, ADAPTERS.command_line), None)
         with running_qemu("-uuid", domain):
             wait_for(host, domain)
             host.commands.clear()
@@ -167,7 +169,7 @@ def test_a_guest_that_was_power_cycled_in_the_run_tells_nothing() -> None:
     domain = str(uuid.uuid4())
     path = Path(name="p", target="agent://x", peer="local", address="192.0.2.1", domain=domain)
     with Here() as host:
-        watch = Watch(ends(Gone(), Gone()), path, host, None)
+        watch = Watch(ends(Gone(), Gone()), path, GuestHost(host, ADAPTERS.command_line), None)
         with running_qemu("-uuid", domain):
             wait_for(host, domain)
             watch.begin()
@@ -180,6 +182,6 @@ def test_a_guest_that_was_power_cycled_in_the_run_tells_nothing() -> None:
 def test_a_guest_that_is_not_found_has_no_cpu_time(domain: str | None) -> None:
     path = Path(name="p", target="local", peer="local", address="192.0.2.1", domain=domain)
     with Here() as host:
-        watch = Watch(ends(Gone(), Gone()), path, host, None)
+        watch = Watch(ends(Gone(), Gone()), path, GuestHost(host, ADAPTERS.command_line), None)
         watch.begin()
         assert watch.end(Measured(seconds=1.0)).cpu == CpuUse()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.adapters import ADAPTERS
 from vnicaudit.bench.facts.guest_nic import GuestNic, guest_nic, nic_words
 from vnicaudit.errors import ActionError
 from vnicaudit.model.nic import NicConfig
@@ -50,11 +51,9 @@ class Guest:
     ],
 )
 def test_what_a_domain_says(text: str, mac: str | None, expected: GuestNic) -> None:
-    assert guest_nic(Guest(text), "qemu:///system", mac) == expected  # type: ignore[arg-type]
-
-
-def test_no_domain_says_nothing() -> None:
-    assert guest_nic(None, "", MAC) == GuestNic()
+    reading = ADAPTERS.texts.reading
+    found = guest_nic(Guest(text), reading, "qemu:///system", mac)  # type: ignore[arg-type]
+    assert found == expected
 
 
 @pytest.mark.parametrize(

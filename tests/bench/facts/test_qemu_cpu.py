@@ -15,10 +15,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from tests.adapters import ADAPTERS
 from tests.bench.engines.here import Here
 from tests.not_run import not_run
 from vnicaudit.bench.facts.cpu import BootTime
-from vnicaudit.bench.facts.guest_process import GuestProcess, Process, find_guest
+from vnicaudit.bench.facts.guest_process import GuestHost, GuestProcess, Process, find_guest
 from vnicaudit.bench.facts.qemu_cpu import (
     HostUse,
     QemuReading,
@@ -191,7 +192,7 @@ def wait_for(here: Here, domain: str, mac: str | None = None) -> GuestProcess:
     """Its arguments are there when execve has returned; a QEMU that ended at once never has any."""
     late = time.monotonic() + 300
     while time.monotonic() < late:
-        found = find_guest(here, domain, mac)
+        found = find_guest(GuestHost(here, ADAPTERS.command_line), domain, mac)
         if found is not None:
             return found
         time.sleep(0.05)
@@ -210,8 +211,8 @@ def test_a_real_qemu_is_found_by_uuid_and_what_it_uses_is_seen() -> None:
         guest = wait_for(here, domain)
         assert guest.pid == process.pid
         assert wait_for(here, "a (b) c") == guest
-        assert find_guest(here, str(uuid.uuid4())) is None
-        assert find_guest(here, "a (b)") is None
+        assert find_guest(GuestHost(here, ADAPTERS.command_line), str(uuid.uuid4())) is None
+        assert find_guest(GuestHost(here, ADAPTERS.command_line), "a (b)") is None
         earlier = spent_by(process)
         before = read_qemu(here, guest)
         while spent_by(process) < earlier + 1e6:
@@ -235,7 +236,7 @@ def test_the_shell_of_small_systems_finds_the_same(tmp_path: Path) -> None:
     domain = str(uuid.uuid4())
     with Here() as here, Here(programs=tmp_path) as small, running_qemu("-uuid", domain, "-S"):
         guest = wait_for(here, domain)
-        assert find_guest(small, domain) == guest
+        assert find_guest(GuestHost(small, ADAPTERS.command_line), domain) == guest
         reading = read_qemu(small, guest)
     assert reading is not None
     assert reading.process.id == guest.pid
@@ -249,7 +250,7 @@ def test_a_process_that_has_ended_has_no_reading() -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert read_qemu(here, guest) is None
-        assert find_guest(here, domain) is None
+        assert find_guest(GuestHost(here, ADAPTERS.command_line), domain) is None
 
 
 def test_vhost_user_is_a_path_that_polls() -> None:
@@ -282,7 +283,7 @@ def test_of_two_with_one_name_the_one_with_the_nic_is_meant() -> None:
         assert wait_for(here, name).pid == first.pid
         with running_qemu(*arguments("52:54:00:00:00:0b")) as second:
             assert wait_for(here, name, "52:54:00:00:00:0B").pid == second.pid
-            assert find_guest(here, name) is None
+            assert find_guest(GuestHost(here, ADAPTERS.command_line), name) is None
 
 
 def test_another_program_that_names_the_domain_is_no_qemu() -> None:
@@ -291,6 +292,6 @@ def test_another_program_that_names_the_domain_is_no_qemu() -> None:
     waits = [sys.executable, "-S", "-c", "input()", *words]
     with Here() as here, subprocess.Popen(waits, stdin=subprocess.PIPE) as process:
         try:
-            assert find_guest(here, domain) is None
+            assert find_guest(GuestHost(here, ADAPTERS.command_line), domain) is None
         finally:
             process.kill()

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.adapters import open_endpoint
 from tests.bench.guards.canned import WAY
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.registry import GUARDS
 
 

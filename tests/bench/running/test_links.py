@@ -15,6 +15,7 @@ from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.paths import parse_paths
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
+from vnicaudit.cli.adapters import adapters
 from vnicaudit.model.measurement import BenchResult, Workload
 
 ANY = ValidityLimits(steal=100.0, cpu_wait=100.0, throttled=100.0)
@@ -31,7 +32,7 @@ def measured(links: TwoLinks, state: Path, arms: dict[str, tuple[str, ...]]) -> 
     path = f"{links.target.url}?address=192.0.2.1,{links.peer.url}"
     request = MeasurementRequest(
         profile=profile(TCP, runs=2), paths=parse_paths((path,)), arms=arms, states={}, labels={},
-        line=LineFacts(), seed=0, limits=ANY,
+        line=LineFacts(), seed=0, limits=ANY, adapters=adapters,
     )  # fmt: skip
     result, kept = bench(request, state, told)
     assert all(note in told.said for note in result.notes)

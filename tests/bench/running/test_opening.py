@@ -7,14 +7,17 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests.adapters import ADAPTERS
 from tests.bench.running.fakes import End
 from vnicaudit.bench.contract import Endpoint
-from vnicaudit.bench.facts.guest_process import GuestProcess
+from vnicaudit.bench.facts.guest_process import GuestHost, GuestProcess
 from vnicaudit.bench.paths import PathOption
 from vnicaudit.bench.running import opening
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints, merged_setup
 from vnicaudit.errors import EndpointError, MeasureError, UsageError
 from vnicaudit.model.measurement import Ran, Setup
+from vnicaudit.remedy.adapters import Adapters
+from vnicaudit.remedy.hypervisor import ConnectHypervisor, Hypervisor
 
 GUEST = GuestProcess(7, 1, vhost=True, busy_poll=False)
 
@@ -35,6 +38,14 @@ class Host(End):
         self.closed += 1
 
 
+def no_domain(uri: str, *, deadline: float) -> Hypervisor:
+    raise EndpointError(f"no libvirt at {uri} within {deadline}")
+
+
+def adapters() -> Adapters:
+    return ADAPTERS._replace(connect=no_domain)
+
+
 class World:
     """Hosts by URL; those in ``gone`` cannot be reached."""
 
@@ -45,14 +56,15 @@ class World:
         self.guest: GuestProcess | None = GUEST
         self.looked: list[tuple[str, str, str | None]] = []
 
-    def open(self, url: str) -> Host:
+    def open(self, url: str, *, connect: ConnectHypervisor) -> Host:
+        del connect
         if url in self.gone:
             raise EndpointError(f"{url}: unreachable")
         self.opened.append(Host(url, self.boots.get(url, url)))
         return self.opened[-1]
 
-    def find_guest(self, host: Endpoint, domain: str, mac: str | None) -> GuestProcess | None:
-        self.looked.append((host.url, domain, mac))
+    def find_guest(self, host: GuestHost, domain: str, mac: str | None) -> GuestProcess | None:
+        self.looked.append((host.endpoint.url, domain, mac))
         if domain == "odd":
             raise MeasureError("what ps says cannot be read")
         return self.guest
@@ -69,9 +81,6 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
         known = {} if guest is None else {"qemu": "7.2", "cpu": "x"}
         return Setup(end.url, {"kernel": "6.1", **known}, {} if guest else {"qemu": "not found"})
 
-    def no_domain(_uri: str, *, deadline: float) -> object:
-        raise EndpointError(f"no libvirt here within {deadline}")
-
     for name, stand_in in {
         "open_endpoint": world.open,
         "address_of": lambda *_: "192.0.2.1",
@@ -79,7 +88,6 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
         "setup_of": setup,
         "host_setup_of": host_setup,
         "find_guest": world.find_guest,
-        "connect": no_domain,
     }.items():
         monkeypatch.setattr(opening, name, stand_in)
     return world
@@ -90,7 +98,7 @@ REMOTE = "agent://web01?connect=qemu+ssh://kvm7/system"
 
 def test_each_place_is_opened_once_and_closed(world: World) -> None:
     with ExitStack() as stack:
-        places = OpenedEndpoints(stack)
+        places = OpenedEndpoints(stack, adapters)
         places.open(PathOption("a", "netns://a", "local"), LineFacts())
         places.open(PathOption("b", "netns://b", "local"), LineFacts())
         assert [end.url for end in world.opened] == ["netns://a", "local", "netns://b"]
@@ -101,14 +109,16 @@ def test_each_place_is_opened_once_and_closed(world: World) -> None:
 def test_what_was_opened_is_closed_where_another_cannot_be(world: World) -> None:
     world.gone = {"ssh://gen1"}
     with pytest.raises(EndpointError, match="unreachable"), ExitStack() as stack:
-        OpenedEndpoints(stack).open(PathOption("a", "local", "ssh://gen1"), LineFacts())
+        OpenedEndpoints(stack, adapters).open(PathOption("a", "local", "ssh://gen1"), LineFacts())
     assert [end.closed for end in world.opened] == [1]
 
 
 def test_engines_draw_by_the_seed(world: World) -> None:
     del world
     with ExitStack() as stack:
-        opened = OpenedEndpoints(stack, 7).open(PathOption("a", "netns://a", "local"), LineFacts())
+        opened = OpenedEndpoints(stack, adapters, 7).open(
+            PathOption("a", "netns://a", "local"), LineFacts()
+        )
     assert opened.ends.seed == 7
 
 
@@ -134,13 +144,13 @@ def test_whether_packets_leave_the_host(
 ) -> None:
     world.boots = boots
     with ExitStack() as stack:
-        opened = OpenedEndpoints(stack).open(PathOption("a", target, peer), LineFacts())
+        opened = OpenedEndpoints(stack, adapters).open(PathOption("a", target, peer), LineFacts())
     assert opened.arm.path.same_host is same
 
 
 def test_the_hypervisor_of_a_guest_is_looked_at(world: World) -> None:
     with ExitStack() as stack:
-        places = OpenedEndpoints(stack)
+        places = OpenedEndpoints(stack, adapters)
         opened = places.open(PathOption("a", REMOTE, "local"), LineFacts())
         assert opened.arm.path.hypervisor == "ssh://kvm7"
         assert opened.arm.path.domain == "web01"
@@ -153,7 +163,7 @@ def test_the_hypervisor_of_a_guest_is_looked_at(world: World) -> None:
 def test_a_hypervisor_that_is_the_peer_keeps_its_nic(world: World) -> None:
     del world
     with ExitStack() as stack:
-        places = OpenedEndpoints(stack)
+        places = OpenedEndpoints(stack, adapters)
         opened = places.open(PathOption("a", "agent://web01", "local"), LineFacts())
         setups = {setup.endpoint: setup for setup in places.setups([opened])}
     assert list(setups) == ["agent://web01", "local"]
@@ -167,7 +177,7 @@ def test_a_guest_that_is_not_found_is_not_known(world: World) -> None:
     world.guest = None
     for domain in ("web01", "odd"):
         with ExitStack() as stack:
-            places = OpenedEndpoints(stack)
+            places = OpenedEndpoints(stack, adapters)
             opened = places.open(PathOption("a", f"agent://{domain}", "netns://x"), LineFacts())
             setups = {setup.endpoint: setup for setup in places.setups([opened])}
         assert setups["local"].unknown["qemu"] == "not found"
@@ -176,7 +186,7 @@ def test_a_guest_that_is_not_found_is_not_known(world: World) -> None:
 def test_a_hypervisor_that_cannot_be_reached_is_no_error(world: World) -> None:
     world.gone = {"ssh://kvm7"}
     with ExitStack() as stack:
-        places = OpenedEndpoints(stack)
+        places = OpenedEndpoints(stack, adapters)
         opened = places.open(PathOption("a", REMOTE, "local"), LineFacts())
         assert [setup.endpoint for setup in places.setups([opened])] == [REMOTE, "local"]
 
@@ -184,14 +194,14 @@ def test_a_hypervisor_that_cannot_be_reached_is_no_error(world: World) -> None:
 def test_one_that_was_asked_for_is(world: World) -> None:
     world.gone = {"ssh://kvm8"}
     with pytest.raises(EndpointError, match=r"^ssh://kvm8: unreachable$"), ExitStack() as stack:
-        OpenedEndpoints(stack).open(
+        OpenedEndpoints(stack, adapters).open(
             PathOption("a", REMOTE, "local"), LineFacts(hypervisor="ssh://kvm8")
         )
 
 
 def test_nobody_looks_at_a_hypervisor_that_is_not_to_be(world: World) -> None:
     with ExitStack() as stack:
-        places = OpenedEndpoints(stack)
+        places = OpenedEndpoints(stack, adapters)
         opened = places.open(PathOption("a", REMOTE, "local"), LineFacts(hypervisor=""))
         assert opened.arm.path.hypervisor is None
         assert [setup.endpoint for setup in places.setups([opened])] == [REMOTE, "local"]
@@ -200,7 +210,7 @@ def test_nobody_looks_at_a_hypervisor_that_is_not_to_be(world: World) -> None:
 
 def test_a_url_that_is_none_opens_nothing(world: World) -> None:
     with pytest.raises(UsageError), ExitStack() as stack:
-        OpenedEndpoints(stack).open(PathOption("a", "local", "foo"), LineFacts())
+        OpenedEndpoints(stack, adapters).open(PathOption("a", "local", "foo"), LineFacts())
     assert [end.closed for end in world.opened] == [1] * len(world.opened)
 
 
@@ -235,13 +245,15 @@ class Libvirt:
         """Nothing is open."""
 
 
-def test_the_guest_of_a_uuid_is_known_by_its_name(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def connect(uri: str, *, deadline: float) -> Hypervisor:
+    assert (uri, deadline) == ("qemu:///system", 30.0)
+    return Libvirt()  # type: ignore[return-value]
+
+
+def test_the_guest_of_a_uuid_is_known_by_its_name(world: World) -> None:
     del world
-    monkeypatch.setattr(opening, "connect", lambda _uri, **_more: Libvirt())
     with ExitStack() as stack:
-        opened = OpenedEndpoints(stack).open(
+        opened = OpenedEndpoints(stack, lambda: ADAPTERS._replace(connect=connect)).open(
             PathOption("a", "agent://u-u-i-d", "netns://x"), LineFacts(), "52:54:00:00:00:01"
         )
     path = opened.arm.path

@@ -18,6 +18,7 @@ from vnicaudit.bench.running.run import (
     measurement_terms_of,
     reporting_where_stored,
 )
+from vnicaudit.cli.adapters import adapters
 from vnicaudit.errors import EndpointError, UsageError
 
 ARMS = {"one": ("ethtool", "1"), "four": ("ethtool", "4")}
@@ -28,6 +29,7 @@ def asked(*paths: str, **more: object) -> MeasurementRequest:
     made: dict[str, object] = {
         "profile": profile(), "paths": parse_paths(paths or ("local",)), "arms": {}, "states": {},
         "labels": {}, "line": LineFacts(), "seed": 7, "limits": ValidityLimits(),
+        "adapters": adapters,
     }  # fmt: skip
     return MeasurementRequest(**{**made, **more})  # type: ignore[arg-type]
 

@@ -19,6 +19,7 @@ from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.paths import parse_paths
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
+from vnicaudit.cli.adapters import adapters
 
 _SLOW = """#!/bin/sh
 case " $* " in *" -s "*) [ -e {flag} ] && exec sleep 300;; esac
@@ -48,6 +49,7 @@ def test_is_not_measured_and_no_regression(tmp_path: Path, monkeypatch: pytest.M
         arms={"a": ("rm", "-f", str(flag)), "b": ("touch", str(flag))},
         states={}, labels={}, line=LineFacts(), seed=0,
         limits=ValidityLimits(steal=100.0, cpu_wait=100.0, throttled=100.0, seconds=50.0),
+        adapters=adapters,
     )  # fmt: skip
     result, _kept = bench(request, tmp_path / "state", Told())
     assert result.decision is not None

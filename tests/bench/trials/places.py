@@ -17,7 +17,9 @@ from vnicaudit.bench.registry import GUARDS
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.trials.request import TrialRequest
+from vnicaudit.cli.adapters import adapters
 from vnicaudit.model.measurement import Setup, Workload
+from vnicaudit.remedy.adapters import GetAdapters
 
 
 class Opening:
@@ -30,9 +32,9 @@ class Opening:
         self.remark = ""
         """What opening says of the ends."""
 
-    def __call__(self, stack: ExitStack, seed: int, say: Say) -> Opening:
+    def __call__(self, stack: ExitStack, adapters: GetAdapters, seed: int, say: Say) -> Opening:
         assert seed == 7
-        del stack
+        del stack, adapters
         if self.remark:
             say(self.remark)
         return self
@@ -69,5 +71,6 @@ def order(state: Path, profile: Profile, told: Told, **more: object) -> TrialReq
     made: dict[str, object] = {
         "profile": profile, "peer": "ssh://gen1", "line": LineFacts(), "seed": 7,
         "limits": ValidityLimits(), "undecided": "roll-back", "state": state, "listener": told,
+        "adapters": adapters,
     }  # fmt: skip
     return TrialRequest(**{**made, **more})  # type: ignore[arg-type]

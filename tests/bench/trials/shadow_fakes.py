@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
-from vnicaudit.bench.trials import shadow, shadow_notes, shadow_plug
+from tests.adapters import ADAPTERS
+from vnicaudit.bench.trials import shadow_notes
 from vnicaudit.bench.trials.shadow_notes import ShadowNote
 from vnicaudit.errors import ActionError, GuestError, SilentError
 from vnicaudit.model.machine import GuestExit, MachineState, Traffic
-from vnicaudit.remedy.guest import agent
+from vnicaudit.remedy.adapters import Adapters
+from vnicaudit.remedy.guest.agent import GuestAgent
 
 URI = "qemu:///system"
 UUID = "00000000-0000-4000-8000-000000000001"
@@ -226,6 +228,16 @@ class World:
         self._gone_at: float | None = None
         self._answers: list[GuestExit] = []
 
+    @property
+    def adapters(self) -> Adapters:
+        """It is the only host."""
+        return ADAPTERS._replace(connect=self.connect, clock=self.clock)
+
+    @property
+    def agent(self) -> GuestAgent:
+        """The guest, as the product asks it."""
+        return GuestAgent(self, self.clock)
+
     def connect(self, uri: str, *, deadline: float) -> World:
         assert (uri, deadline) == (URI, 30.0)
         return self
@@ -235,6 +247,9 @@ class World:
         if self.gone:
             raise ActionError("Domain not found")
         return self
+
+    def find(self, name: str) -> World:
+        raise NotImplementedError
 
     def close(self) -> None:
         """Nothing is open."""
@@ -361,10 +376,7 @@ class World:
 
 
 def installed(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Have the product work on it."""
-    for module in (agent, shadow, shadow_plug, shadow_notes):
-        monkeypatch.setattr(module, "time", world.clock)
-    monkeypatch.setattr(shadow_plug, "connect", world.connect)
+    """Have the notes of the product end the program, too."""
     for name in ("write", "forget"):
         _watch(world, monkeypatch, name)
     return world

@@ -56,7 +56,7 @@ class Places:
         self._peer = peer
         self.opened: list[tuple[str, str, str | None]] = []
 
-    def __call__(self, _stack: object, _seed: int, _say: object) -> Places:
+    def __call__(self, _stack: object, _adapters: object, _seed: int, _say: object) -> Places:
         return self
 
     def open(self, given: PathOption, _line: LineFacts, mac: str | None = None) -> OpenedArm:
@@ -107,6 +107,7 @@ class Trial:
         order = TrialRequest(
             profile=profile, peer="local", line=LineFacts(), seed=1, limits=ValidityLimits(),
             undecided="roll-back", state=self.state, listener=SilentListener(),
+            adapters=lambda: self.world.adapters,
         )  # fmt: skip
         guest = FlippedNic("qemu:///system", UUID, OLD)
         return Made(

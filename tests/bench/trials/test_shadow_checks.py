@@ -8,9 +8,9 @@ from ipaddress import IPv4Interface
 
 import pytest
 
+from tests.adapters import ADAPTERS
 from tests.bench.trials.shadow_fakes import URI, World, installed
 from vnicaudit.bench.contract import StartedProgram
-from vnicaudit.bench.platform import reading
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.trials.shadow_checks import (
     bound_to_address,
@@ -22,7 +22,6 @@ from vnicaudit.bench.trials.shadow_checks import (
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.measurement import Ran, Workload
 from vnicaudit.model.nic import Nic
-from vnicaudit.remedy.guest.agent import GuestAgent
 
 _WANTED = IPv4Interface("192.0.2.9/24")
 _BRIDGE = "<interface type='bridge'><source bridge='br0'/>{}</interface>"
@@ -69,9 +68,10 @@ def test_an_address_elsewhere(has: list[str], reason: str) -> None:
         old_address(has, _WANTED, "mac")
 
 
-def _nic(interface: str) -> tuple[Nic, bytes]:
+def _nic(interface: str) -> tuple[Nic, dict[str, str]]:
     data = f"<domain type='kvm'><name>a</name><devices>{interface}</devices></domain>".encode()
-    return reading().definition_of(data, URI).nics[0], data
+    reading = ADAPTERS.texts.reading
+    return reading.definition_of(data, URI).nics[0], reading.children_of(data, 1)
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def _nic(interface: str) -> tuple[Nic, bytes]:
     ],
 )
 def test_a_nic_that_may_be_there_twice(interface: str) -> None:
-    nic, data = _nic(interface)
-    check_nic(nic, nic, data, 1)
+    nic, children = _nic(interface)
+    check_nic(nic, nic, children)
 
 
 @pytest.mark.parametrize(
@@ -106,18 +106,18 @@ def test_a_nic_that_may_be_there_twice(interface: str) -> None:
     ],
 )
 def test_a_nic_that_cannot_be_there_twice(interface: str, reason: str) -> None:
-    nic, data = _nic(interface)
+    nic, children = _nic(interface)
     with pytest.raises(RefusedError, match=reason):
-        check_nic(nic, nic, data, 1)
+        check_nic(nic, nic, children)
 
 
 def test_the_nic_that_runs_counts_too() -> None:
-    goal, data = _nic(_BRIDGE.format(""))
+    goal, children = _nic(_BRIDGE.format(""))
     runs, _ = _nic("<interface type='hostdev'/>")
     with pytest.raises(RefusedError, match="of type hostdev"):
-        check_nic(runs, goal, data, 1)
+        check_nic(runs, goal, children)
     with pytest.raises(RefusedError, match="what runs has no such NIC"):
-        check_nic(None, goal, data, 1)
+        check_nic(None, goal, children)
 
 
 class _Peer:
@@ -151,15 +151,15 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 def test_a_free_address(world: World, state: str) -> None:
     """One that was answered for some time ago may be free again."""
     world.guest.neighbours = [{"dst": "192.0.2.9", "lladdr": "52:54:00:00:00:09", "state": [state]}]
-    check_free(GuestAgent(world), _Peer("192.0.2.1"), _WANTED)
+    check_free(world.agent, _Peer("192.0.2.1"), _WANTED)
 
 
 def test_an_address_that_answers(world: World) -> None:
     with pytest.raises(RefusedError, match=r"^192.0.2.9 is in use: it answers ping$"):
-        check_free(GuestAgent(world), _Peer("192.0.2.9"), _WANTED)
+        check_free(world.agent, _Peer("192.0.2.9"), _WANTED)
     world.guest.answering = {"192.0.2.9"}
     with pytest.raises(RefusedError, match=r"^192.0.2.9 is in use: it answers ping$"):
-        check_free(GuestAgent(world), _Peer(), _WANTED)
+        check_free(world.agent, _Peer(), _WANTED)
 
 
 def test_an_address_that_answers_arp_alone(world: World) -> None:
@@ -167,13 +167,13 @@ def test_an_address_that_answers_arp_alone(world: World) -> None:
         {"dst": "192.0.2.9", "lladdr": "52:54:00:00:00:09", "state": ["REACHABLE"]}
     ]
     with pytest.raises(RefusedError, match="in use: 52:54:00:00:00:09 has it"):
-        check_free(GuestAgent(world), _Peer(), _WANTED)
+        check_free(world.agent, _Peer(), _WANTED)
 
 
 def test_a_guest_that_cannot_say(world: World) -> None:
     world.guest.fails["neigh",] = "no"
     with pytest.raises(RefusedError, match="install iproute2"):
-        check_free(GuestAgent(world), _Peer(), _WANTED)
+        check_free(world.agent, _Peer(), _WANTED)
 
 
 def _profile(engine: str, pattern: str) -> Profile:

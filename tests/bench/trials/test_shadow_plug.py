@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from tests.adapters import ADAPTERS
 from tests.bench.trials.shadow_fakes import (
     NETWORK,
     OLD,
@@ -17,13 +18,12 @@ from tests.bench.trials.shadow_fakes import (
     installed,
     note,
 )
-from vnicaudit.bench.platform import elements
-from vnicaudit.bench.trials import shadow_guest, shadow_plug
+from vnicaudit.bench.trials import shadow_guest
 from vnicaudit.bench.trials.shadow_notes import ShadowNotes
-from vnicaudit.bench.trials.shadow_plug import clean_up, plugged_in, take_out
+from vnicaudit.bench.trials.shadow_plug import LeftShadows, ShadowPlug
 from vnicaudit.errors import GuestError, RefusedError, SilentError, TargetError, UsageError
+from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.state import StateFolder
-from vnicaudit.remedy.guest.agent import GuestAgent
 
 
 @pytest.fixture
@@ -31,12 +31,21 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     return installed(World(), monkeypatch)
 
 
+def plug(world: World, state: Path) -> ShadowPlug:
+    return ShadowPlug(world, ShadowNotes(state), world.tell, world.adapters)
+
+
+def clean_up(world: World, state: Path, adapters: Adapters | None = None) -> None:
+    """What a command does before it begins."""
+    LeftShadows(state, adapters or world.adapters, world.tell).take_out(30.0)
+
+
 def trial(world: World, state: Path) -> None:
     """All that is done around a measurement."""
-    agent, wanted = GuestAgent(world), note()
+    agent, wanted = world.agent, note()
     ground = shadow_guest.ground_of(agent, OLD, NETWORK)
-    element = elements().beside(world.persistent, 1, SHADOW)
-    with plugged_in(world, wanted, ShadowNotes(state), element, world.tell):
+    element = ADAPTERS.texts.elements.beside(world.persistent, 1, SHADOW)
+    with plug(world, state).plugged_in(wanted, element):
         shadow_guest.set_up(agent, wanted, ground, NETWORK)
         assert (TEMPORARY, "7710") in world.guest.rules
         assert world.guest.addresses["eth1"] == [f"{TEMPORARY}/32"]
@@ -77,7 +86,7 @@ def test_killed_anywhere_the_next_run_cleans_up(world: World, tmp_path: Path, pl
     world.born_again()
     left = bool(notes(tmp_path))
     assert left or (world.guest.state(), world.live()) == (before, live)
-    clean_up(tmp_path, 30.0, world.tell)
+    clean_up(world, tmp_path)
     assert (world.guest.state(), world.live()) == (before, live)
     assert notes(tmp_path) == []
     said = [f"a shadow NIC that an earlier run left, {SHADOW}, was taken out"]
@@ -90,10 +99,10 @@ def test_killed_again_while_it_cleans_up(world: World, tmp_path: Path, place: in
     killed_while_it_measures(world, tmp_path)
     world.kill_at = len(world.passed) + place
     try:
-        clean_up(tmp_path, 30.0, world.tell)
+        clean_up(world, tmp_path)
     except Killed:
         world.born_again()
-        clean_up(tmp_path, 30.0, world.tell)
+        clean_up(world, tmp_path)
     assert (world.guest.state(), world.live()) == (before, live)
     assert notes(tmp_path) == []
 
@@ -118,12 +127,12 @@ def killed_while_it_measures(world: World, state: Path) -> None:
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), RefusedError("no number")])
 def test_an_error_in_the_middle(world: World, tmp_path: Path, error: BaseException) -> None:
     before, live = world.guest.state(), world.live()
-    element = elements().beside(world.persistent, 1, SHADOW)
-    ground = shadow_guest.ground_of(GuestAgent(world), OLD, NETWORK)
+    element = ADAPTERS.texts.elements.beside(world.persistent, 1, SHADOW)
+    ground = shadow_guest.ground_of(world.agent, OLD, NETWORK)
 
     def measure() -> None:
-        with plugged_in(world, note(), ShadowNotes(tmp_path), element, world.tell):
-            shadow_guest.set_up(GuestAgent(world), note(), ground, NETWORK)
+        with plug(world, tmp_path).plugged_in(note(), element):
+            shadow_guest.set_up(world.agent, note(), ground, NETWORK)
             raise error
 
     with pytest.raises(type(error)):
@@ -152,11 +161,11 @@ def test_a_guest_that_does_not_give_it_up(world: World, tmp_path: Path) -> None:
     with pytest.raises(GuestError, match=f"did not give {SHADOW} up within 30 s"):
         trial(world, tmp_path)
     assert notes(tmp_path) == [SHADOW]
-    clean_up(tmp_path, 30.0, world.tell)
+    clean_up(world, tmp_path)
     assert world.told[-1].startswith(f"the shadow NIC {SHADOW} is left, until it is taken out")
     assert notes(tmp_path) == [SHADOW]
     world.stubborn = False
-    clean_up(tmp_path, 30.0, world.tell)
+    clean_up(world, tmp_path)
     assert notes(tmp_path) == []
 
 
@@ -166,15 +175,15 @@ def test_a_silent_host_leaves_the_note(world: World, tmp_path: Path) -> None:
         trial(world, tmp_path)
     assert notes(tmp_path) == [SHADOW]
     world.silent_at = ""
-    clean_up(tmp_path, 30.0, world.tell)
+    clean_up(world, tmp_path)
     assert notes(tmp_path) == []
 
 
 def test_what_libvirt_does_after_the_process_has_ended(world: World, tmp_path: Path) -> None:
     """The request was under way: the NIC comes up some seconds after nobody waits for it."""
     live = world.live()
-    ShadowNotes(tmp_path).write(note())
-    element = elements().beside(world.persistent, 1, SHADOW)
+    ShadowNotes(tmp_path).write(note(at=world.clock.time()))
+    element = ADAPTERS.texts.elements.beside(world.persistent, 1, SHADOW)
     real = world.clock.sleep
 
     def sleep(seconds: float) -> None:
@@ -184,14 +193,14 @@ def test_what_libvirt_does_after_the_process_has_ended(world: World, tmp_path: P
             world.attach(element)
 
     world.clock.sleep = sleep  # type: ignore[method-assign]
-    clean_up(tmp_path, 30.0, world.tell)
+    clean_up(world, tmp_path)
     assert (world.live(), notes(tmp_path)) == (live, [])
 
 
 def test_a_power_cycle_ends_it(world: World, tmp_path: Path) -> None:
     killed_while_it_measures(world, tmp_path)
     world.power_off()
-    clean_up(tmp_path, 30.0, world.tell)
+    clean_up(world, tmp_path)
     assert notes(tmp_path) == []
 
 
@@ -200,7 +209,7 @@ def test_after_a_reboot_of_the_guest_its_settings_are_its_own(world: World, tmp_
     killed_while_it_measures(world, tmp_path)
     world.reboot()
     world.guest.settings["net/ipv4/conf/eth0/arp_filter"] = "1"
-    clean_up(tmp_path, 30.0, world.tell)
+    clean_up(world, tmp_path)
     assert (world.live(), notes(tmp_path)) == (live, [])
     assert world.guest.settings["net/ipv4/conf/eth0/arp_filter"] == "1"
 
@@ -208,7 +217,7 @@ def test_after_a_reboot_of_the_guest_its_settings_are_its_own(world: World, tmp_
 def test_a_domain_that_is_not_there_any_more(world: World, tmp_path: Path) -> None:
     killed_while_it_measures(world, tmp_path)
     world.gone = True
-    clean_up(tmp_path, 30.0, world.tell)
+    clean_up(world, tmp_path)
     assert world.told == [f"it is not there any more, nor is its shadow NIC {SHADOW}"]
     assert notes(tmp_path) == []
 
@@ -219,11 +228,11 @@ def test_a_guest_without_agent_loses_the_device_and_keeps_the_note(
     live = world.persistent
     killed_while_it_measures(world, tmp_path)
     world.deaf = True
-    clean_up(tmp_path, 30.0, world.tell)
+    clean_up(world, tmp_path)
     assert (world.live(), notes(tmp_path)) == (live, [SHADOW])
     assert "does not answer" in world.told[-1]
     world.deaf = False
-    clean_up(tmp_path, 30.0, world.tell)
+    clean_up(world, tmp_path)
     assert notes(tmp_path) == []
     assert world.guest.settings["net/ipv4/conf/eth0/arp_filter"] == "0"
     assert world.guest.rules[1] == ("all", "main")
@@ -232,7 +241,7 @@ def test_a_guest_without_agent_loses_the_device_and_keeps_the_note(
 def test_one_that_another_process_works_on_is_left_alone(world: World, tmp_path: Path) -> None:
     killed_while_it_measures(world, tmp_path)
     with StateFolder(str(tmp_path)).lock("host", "host"):
-        clean_up(tmp_path, 30.0, world.tell)
+        clean_up(world, tmp_path)
     assert notes(tmp_path) == [SHADOW]
     assert world.told == []
 
@@ -240,20 +249,17 @@ def test_one_that_another_process_works_on_is_left_alone(world: World, tmp_path:
 def test_taken_out_twice(world: World, tmp_path: Path) -> None:
     killed_while_it_measures(world, tmp_path)
     for _ in range(2):
-        take_out(world, note(), ShadowNotes(tmp_path))
+        plug(world, tmp_path).take_out(note())
     assert notes(tmp_path) == []
 
 
-def test_a_host_that_cannot_be_reached_is_no_reason_to_stop(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_that_cannot_be_reached_is_no_reason_to_stop(world: World, tmp_path: Path) -> None:
     killed_while_it_measures(world, tmp_path)
 
     def connect(uri: str, **_: object) -> World:
         raise TargetError("no route to host", file=uri)
 
-    monkeypatch.setattr(shadow_plug, "connect", connect)
-    clean_up(tmp_path, 30.0, world.tell)
+    clean_up(world, tmp_path, world.adapters._replace(connect=connect))
     (said,) = world.told
     assert said == (
         f"the shadow NIC {SHADOW} is left, until it is taken out by the next run or a power cycle: "
@@ -262,12 +268,11 @@ def test_a_host_that_cannot_be_reached_is_no_reason_to_stop(
     assert notes(tmp_path) == [SHADOW]
 
 
-def test_notes_are_private_and_ordered_by_time(world: World, tmp_path: Path) -> None:
+def test_notes_are_private_and_ordered_by_time(tmp_path: Path) -> None:
     kept = ShadowNotes(tmp_path)
     assert notes(tmp_path) == []
-    for mac in ("52:54:00:f0:00:03", "52:54:00:f0:00:02"):
-        world.clock.sleep(1)
-        kept.write(note(mac=mac))
+    for at, mac in enumerate(("52:54:00:f0:00:03", "52:54:00:f0:00:02")):
+        kept.write(note(mac=mac, at=at))
     assert notes(tmp_path) == ["52:54:00:f0:00:03", "52:54:00:f0:00:02"]
     folder = tmp_path / "shadows"
     assert [path.stat().st_mode & 0o777 for path in (folder, *folder.iterdir())] == [

@@ -17,6 +17,7 @@ from tests.cli.records import options_of
 from tests.cli.two_ends import Running, TwoEnds, two_ends
 from tests.not_run import not_run
 from vnicaudit.bench.running.run import MeasurementRequest, measurement_terms_of
+from vnicaudit.cli.adapters import adapters
 from vnicaudit.cli.bench.search import BenchSearchOptions, command, request_of
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "vnicaudit.bench-1.json"
@@ -89,7 +90,7 @@ def asked(*words: str) -> MeasurementRequest:
     """What the command asks for."""
     options = options_of(command, *words)
     assert isinstance(options, BenchSearchOptions)
-    return request_of(options)
+    return request_of(options, adapters)
 
 
 def test_packets() -> None:

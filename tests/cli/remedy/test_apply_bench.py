@@ -40,8 +40,8 @@ Capture = pytest.CaptureFixture[str]
 class Any7(Opening):
     """Whatever the seed."""
 
-    def __call__(self, stack: object, seed: int, say: object) -> Any7:
-        del stack, seed, say
+    def __call__(self, stack: object, adapters: object, seed: int, say: object) -> Any7:
+        del stack, adapters, seed, say
         return self
 
 
@@ -78,10 +78,11 @@ class Host:
 
     def apply(self, *options: str, bench: bool = True) -> int:
         measured = ["--bench", str(self.folder / "p.toml")] if bench else []
-        return run([
+        words = [
             "apply", str(self.folder / "plan.json"), "--yes", "--mode", "restart",
             "--state", str(self.folder / "state"), *measured, *options,
-        ])  # fmt: skip
+        ]  # fmt: skip
+        return run(words, self.world.wiring)
 
     def result(self) -> BenchResult:
         state = self.folder / "state"

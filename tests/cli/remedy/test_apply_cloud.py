@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests.adapters import open_endpoint
 from tests.cli.records import context_of, options_of
 from tests.remedy.applying.clouds.fakes import (
     MODEL,
@@ -19,13 +20,12 @@ from tests.remedy.applying.clouds.fakes import (
     installed,
     server_step,
 )
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.cli.main import run as run_program
 from vnicaudit.cli.options.remedy import run_context
 from vnicaudit.cli.remedy.apply import command as command_of_apply
 from vnicaudit.cli.remedy.apply_bench import ApplyOptions
 from vnicaudit.cli.remedy.controller import Controller
-from vnicaudit.cli.wiring import Wiring
+from vnicaudit.cli.wiring import Wiring, open_controller
 from vnicaudit.errors import ActionError, EndpointError, UsageError
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.plan import Plan, Step
@@ -59,11 +59,11 @@ def run(world: CloudWorld, *words: str) -> int:
     """The command, with that cloud's nova-manage."""
 
     def controller(url: str, command: tuple[str, ...], seconds: float) -> Controller:
-        made = Manages(url, command, seconds)
+        made = Manages(url, command, seconds, open_endpoint)
         made.world = world
         return made
 
-    return run_program(list(words), Wiring(controller=controller))
+    return run_program(list(words), world.wiring._replace(controller=controller))
 
 
 def plan(*steps: Step) -> str:
@@ -241,7 +241,7 @@ def script(tmp_path: Path) -> Path:
 
 
 def test_it_is_run_word_for_word(script: Path) -> None:
-    controller = Controller("local", (str(script), "sudo x"), 60.0)
+    controller = open_controller("local", (str(script), "sudo x"), 60.0)
     try:
         assert controller(("a b; exit 9",)) == CommandOutput(0, "2:a b; exit 9\n", "warning\n")
         assert controller(("die",)).code == 3
@@ -254,7 +254,7 @@ def test_it_is_run_word_for_word(script: Path) -> None:
 
 
 def test_one_that_is_not_there(tmp_path: Path) -> None:
-    controller = Controller("local", (str(tmp_path / "nova-manage"),), 60.0)
+    controller = open_controller("local", (str(tmp_path / "nova-manage"),), 60.0)
     try:
         assert controller(("version",)).code == 127
     finally:
@@ -297,7 +297,7 @@ def test_a_connection_that_was_lost_is_made_anew(script: Path) -> None:
 def test_a_controller_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     """And that is asked again later: it may be back."""
     monkeypatch.setenv("PATH", "/nonexistent")
-    controller = Controller("docker://nova_api", ("nova-manage",), 60.0)
+    controller = open_controller("docker://nova_api", ("nova-manage",), 60.0)
     for _time in range(2):
         with pytest.raises(ActionError, match="nova-manage cannot be run: docker://nova_api: "):
             controller(("version",))
@@ -306,4 +306,4 @@ def test_a_controller_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_is_no_endpoint_is_said_before_anything_is_done() -> None:
     with pytest.raises(UsageError, match="is no endpoint"):
-        Controller("http://controller", ("nova-manage",), 60.0)
+        open_controller("http://controller", ("nova-manage",), 60.0)

@@ -22,6 +22,7 @@ from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.trials.flips import FlippedNic
 from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.bench.trials.shadow_trials import Measurement, ShadowTrials
+from vnicaudit.cli.adapters import adapters
 from vnicaudit.cli.output.stderr import telling
 from vnicaudit.cli.remedy import apply
 from vnicaudit.cli.remedy.apply_bench import ApplyOptions, print_trials
@@ -91,6 +92,7 @@ def _go(world: World, measured: Measurements, halted: Callable[[], str] | None =
         profile=load_profile("smoke"), peer="local", line=LineFacts(), seed=1,
         limits=ValidityLimits(),
         undecided="roll-back", state=world.folder, listener=SilentListener(),
+        adapters=lambda: world.adapters,
     )  # fmt: skip
     context = world.context("hotswap")
     if halted is not None:
@@ -258,5 +260,5 @@ def test_the_address() -> None:
 
 def test_nothing_to_take_out(tmp_path: Path) -> None:
     """No folder is made by looking."""
-    take_shadows_out(options("--state", str(tmp_path / "none")))
+    take_shadows_out(options("--state", str(tmp_path / "none")), adapters)
     assert not (tmp_path / "none").exists()

@@ -81,7 +81,7 @@ def test_a_plan_of_a_cloud_is_shown_and_written(tmp_path: Path, capsys: Capture)
         f"note: {CLOUD}: Nova is 34 or later\n\n2 steps on 1 image and 1 server: 2 safe\n"
     )
     plan = from_json((tmp_path / "plan.json").read_bytes(), "plan.json")
-    assert [one.platform for one in plan.steps] == ["openstack", "openstack"]
+    assert [one.unit.shown_under for one in plan.steps] == ["openstack", "openstack"]
 
 
 def test_quiet_has_no_notes_on_targets_but_errors(inside: list[CloudItem], capsys: Capture) -> None:

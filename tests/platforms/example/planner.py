@@ -144,7 +144,6 @@ class InventoryNic(PlanSubject[ObjectUnit]):
         safe, reason = safety(changes)
         return UnitStep(
             id="",
-            platform=NAME,
             target=self.target,
             about=self.about,
             owner=guest.declared.owner,
@@ -160,7 +159,7 @@ class InventoryNic(PlanSubject[ObjectUnit]):
             diff=unified_diff(self.data, applied(self.data, edits), path, text_of),
             blocked=(*owner_blocks(guest), *self.judged.new_errors(after, self.nic.index)),
             procedure=self._procedure(guest),
-            unit=ObjectUnit(KIND, guest.uuid or guest.name),
+            unit=ObjectUnit(KIND, guest.uuid or guest.name, NAME),
         )
 
     def _procedure(self, guest: Domain) -> tuple[str, ...]:

@@ -110,12 +110,12 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
 
 def test_it_is_planned(program: Program) -> None:
     steps = program.plan().steps
-    assert [(one.platform, mac_of(one.about), one.rules) for one in steps] == [
+    assert [(one.unit.shown_under, mac_of(one.about), one.rules) for one in steps] == [
         (NAME, MACS[0], ("VNIC002",)),
         (NAME, MACS[1], ("VNIC001",)),
         (NAME, MACS[2], ("VNIC002",)),
     ]
-    units = [ObjectUnit(KIND, uuid) for uuid in (UUIDS[0], UUIDS[0], UUIDS[1])]
+    units = [ObjectUnit(KIND, uuid, NAME) for uuid in (UUIDS[0], UUIDS[0], UUIDS[1])]
     assert [one.unit for one in steps] == units
     assert f"-nic1 = rtl8139 {MACS[1]} br0\n+nic1 = virtio {MACS[1]} br0\n" in steps[1].diff
     assert all(one.safe and not one.refused for one in steps)

@@ -4,6 +4,7 @@ import pytest
 from lxml import etree
 
 from vnicaudit.model.domain import DomainState
+from vnicaudit.model.readiness import Readiness
 from vnicaudit.platforms.libvirt.agent import (
     GuestFacts,
     channel_state,
@@ -61,7 +62,7 @@ def test_silence_is_no_fact() -> None:
     ],
 )
 def test_readiness_in_the_light_of_the_agent(
-    declared: str, os: str | None, kernel: str | None, expected: str
+    declared: Readiness, os: str | None, kernel: str | None, expected: str
 ) -> None:
     state = DomainState(guest_os=os, guest_kernel=kernel)
     assert upgraded_readiness(declared, state) == expected

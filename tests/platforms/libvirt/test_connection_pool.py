@@ -11,7 +11,7 @@ import pytest
 
 from vnicaudit.errors import ActionError, SilentError
 from vnicaudit.platforms.libvirt.connection_pool import ConnectionPool, PooledConnection
-from vnicaudit.platforms.libvirt.uri import parse
+from vnicaudit.text.libvirt_uri import parse
 
 DEADLINE = 60.0
 

@@ -8,7 +8,7 @@ from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.libvirt.domains import Fetched, Surroundings, domain_from
 from vnicaudit.platforms.libvirt.read import finished
-from vnicaudit.platforms.libvirt.uri import parse
+from vnicaudit.text.libvirt_uri import parse
 
 AROUND = Surroundings(parse("qemu:///system"), {}, {})
 BROKEN = ReadError(

@@ -13,9 +13,9 @@ from vnicaudit.platforms.libvirt import workers
 from vnicaudit.platforms.libvirt.domains import Surroundings
 from vnicaudit.platforms.libvirt.read import stream
 from vnicaudit.platforms.libvirt.state import DomainListing
-from vnicaudit.platforms.libvirt.uri import parse
 from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, fetch_all
 from vnicaudit.platforms.libvirt.workers import Mailbox, Pulse, WorkerThreads
+from vnicaudit.text.libvirt_uri import parse
 
 
 class Handle:

@@ -7,6 +7,7 @@ as it was made here, and what came back. A request that differs from it is an er
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import json
 import time
@@ -111,11 +112,20 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Session:
 
 
 @pytest.fixture
-def cloud(session: Session, monkeypatch: pytest.MonkeyPatch) -> control.Control:
+def cloud(session: Session) -> control.Control:
     """The cloud whose answers were recorded."""
-    there = CloudLogin("prod", None, session, 30.0, frozenset({"admin"}))  # type: ignore[arg-type]
-    monkeypatch.setattr(entrance, "connect", lambda _name, **_deadline: there)
-    return control.connect("prod", deadline=30.0)
+    return connected(session)
+
+
+def connected(session: Session) -> control.Control:
+    """The cloud that is asked through that session."""
+
+    def login(name: str, *, deadline: float) -> CloudLogin:
+        there: Any = session
+        region: Any = None
+        return CloudLogin(name, region, there, deadline, frozenset({"admin"}))
+
+    return control.connect("prod", deadline=30.0, login=login)
 
 
 @pytest.fixture(autouse=True)
@@ -127,6 +137,14 @@ def all_was_asked(session: Session) -> Iterator[None]:
 def expect(session: Session, *names: str) -> None:
     """What was recorded under these names, in this order."""
     session.expected += [exchange for name in names for exchange in RECORDED[name]]
+
+
+def expect_volumes(session: Session, *volumes: str) -> None:
+    """The server as it was recorded, but with these volumes."""
+    recorded = copy.deepcopy(RECORDED["server active"])
+    attached = [{"id": volume} for volume in volumes]
+    recorded[0]["said"]["server"]["os-extended-volumes:volumes_attached"] = attached
+    session.expected += recorded
 
 
 def test_which_cloud_it_is(cloud: control.Control) -> None:
@@ -143,20 +161,16 @@ def test_which_cloud_it_is(cloud: control.Control) -> None:
 def test_a_project_in_the_url_is_not_another_cloud(
     session: Session, monkeypatch: pytest.MonkeyPatch, url: str, key: str
 ) -> None:
-    there = CloudLogin("prod", None, session, 30.0)  # type: ignore[arg-type]
-    monkeypatch.setattr(entrance, "connect", lambda _name, **_deadline: there)
     monkeypatch.setattr(entrance, "_endpoint", lambda _region, _name: ServiceEndpoint(url, (2, 90)))
-    found = control.connect("prod", deadline=30.0)
+    found = connected(session)
     assert (found.key, found.release) == (key, (24, 25))
 
 
 def test_a_cloud_without_nova_is_none(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    there = CloudLogin("prod", None, session, 30.0)  # type: ignore[arg-type]
-    monkeypatch.setattr(entrance, "connect", lambda _name, **_deadline: there)
     monkeypatch.setitem(_URLS, "compute", "")
     monkeypatch.delitem(_URLS, "compute")
     with pytest.raises(TargetError, match="the compute service cannot be reached: no compute"):
-        control.connect("prod", deadline=30.0)
+        connected(session)
 
 
 @pytest.mark.parametrize(
@@ -294,20 +308,16 @@ def test_packets_that_are_refused_otherwise(cloud: control.Control, session: Ses
         cloud.packets_sent(SERVER)
 
 
-def test_more_volumes_than_are_looked_at(
-    cloud: control.Control, session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(states, "volumes_of", lambda _body: ("volume",) * 257)
-    expect(session, "server active")
+def test_more_volumes_than_are_looked_at(cloud: control.Control, session: Session) -> None:
+    expect_volumes(session, *(["volume"] * 257))
     with pytest.raises(ActionError, match="it has 257 volumes, and no more than 256"):
         cloud.shared_volumes(SERVER)
 
 
 def test_volumes_are_not_known_where_there_is_no_cinder(
-    cloud: control.Control, session: Session, monkeypatch: pytest.MonkeyPatch
+    cloud: control.Control, session: Session
 ) -> None:
-    monkeypatch.setattr(states, "volumes_of", lambda _body: ("volume-1",))
-    expect(session, "server active")
+    expect_volumes(session, "volume-1")
     with pytest.raises(SilentError, match="block-storage"):
         cloud.shared_volumes(SERVER)
 
@@ -317,8 +327,7 @@ def test_volumes_that_others_have_too(
 ) -> None:
     """The answers are those of Cinder's API reference (v3, Show a volume's details)."""
     monkeypatch.setitem(_URLS, "block-storage", "http://127.0.0.1:8776/v3/p")
-    monkeypatch.setattr(states, "volumes_of", lambda _body: ("alone", "shared"))
-    expect(session, "server active")
+    expect_volumes(session, "alone", "shared")
     for name, servers in (("alone", [SERVER]), ("shared", [SERVER, NOBODY])):
         said = {"volume": {"id": name, "attachments": [{"server_id": one} for one in servers]}}
         session.expected.append(
@@ -341,8 +350,7 @@ def test_a_volume_that_is_not_shown(
     words: str,
 ) -> None:  # fmt: skip
     monkeypatch.setitem(_URLS, "block-storage", "http://127.0.0.1:8776/v3/p")
-    monkeypatch.setattr(states, "volumes_of", lambda _body: ("vol",))
-    expect(session, "server active")
+    expect_volumes(session, "vol")
     session.expected.append(
         {"method": "GET", "path": "/v3/p/volumes/vol", "status": status, "said": {}}
     )

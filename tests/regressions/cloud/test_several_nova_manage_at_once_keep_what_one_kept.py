@@ -20,7 +20,7 @@ from tests.remedy.applying.clouds.fakes import (
     server_step,
 )
 from tests.remedy.applying.fakes import Killed
-from vnicaudit.cli.remedy.controller import Controller
+from vnicaudit.cli.wiring import open_controller
 from vnicaudit.errors import ActionError
 from vnicaudit.model.plan import Step
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage
@@ -225,7 +225,7 @@ def test_each_call_has_a_connection_of_its_own(tmp_path: Path) -> None:
         'done\necho "$1"\n'
     )
     script.chmod(0o755)
-    controller = Controller("local", (str(script),), WAIT)
+    controller = open_controller("local", (str(script),), WAIT)
     said: dict[str, str] = {}
 
     def call(name: str) -> None:

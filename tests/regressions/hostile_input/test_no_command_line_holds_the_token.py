@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.adapters import open_endpoint
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.endpoints.session import EndpointSession
 from vnicaudit.bench.engines import rr
 from vnicaudit.bench.engines._rr import places

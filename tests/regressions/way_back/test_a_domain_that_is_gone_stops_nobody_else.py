@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from tests.remedy.applying.conftest import MakeWorld
 from tests.remedy.applying.fakes import Killed, Machine, World, uuid_of
-from vnicaudit.cli import adapters as composed
 from vnicaudit.cli.platforms import every_platform
 from vnicaudit.cli.remedy.run_output import code_of, code_of_undone
 from vnicaudit.errors import GoneError
@@ -55,7 +54,7 @@ class OtherHost:
         """Nothing is open."""
 
 
-def two_hosts(world: World, monkeypatch: pytest.MonkeyPatch) -> OtherHost:
+def two_hosts(world: World) -> OtherHost:
     """The last guest is on another host."""
     other = OtherHost([world.machines[-1]])
     world.steps = (*world.steps[:-1], replace(world.steps[-1], target=OTHER))
@@ -63,7 +62,6 @@ def two_hosts(world: World, monkeypatch: pytest.MonkeyPatch) -> OtherHost:
     def connect(uri: str, **_given: float) -> World | OtherHost:
         return other if uri == OTHER else world
 
-    monkeypatch.setattr(composed, "connect", connect)
     world.adapters = world.adapters._replace(connect=connect)  # type: ignore[arg-type]
     return other
 
@@ -149,11 +147,9 @@ def test_an_unfinished_run_of_it_can_be_ended(make_world: MakeWorld, mode: Mode)
     assert world.machines[0].persistent == world.before[0]
 
 
-def test_one_that_moved_is_named_with_its_new_host(
-    make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_moved_is_named_with_its_new_host(make_world: MakeWorld) -> None:
     world = make_world(3)
-    other = two_hosts(world, monkeypatch)
+    other = two_hosts(world)
     moved = world.machines[0]
     other.machines.append(moved)
     world.leaves(1)
@@ -165,11 +161,9 @@ def test_one_that_moved_is_named_with_its_new_host(
     assert moved.persistent == world.before[0]
 
 
-def test_one_that_moved_in_the_middle_is_for_its_owner_to_look_at(
-    make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_moved_in_the_middle_is_for_its_owner_to_look_at(make_world: MakeWorld) -> None:
     world = make_world(3)
-    other = two_hosts(world, monkeypatch)
+    other = two_hosts(world)
     first = world.machines[0]
     first.leaves_at = "define"
     other.machines.append(Machine(world, 1))

@@ -52,7 +52,7 @@ def test_rollback_finishes_what_it_began_and_begins_no_more(
 ) -> None:
     hang_up(world, monkeypatch)
     words = ["rollback", runs(str(tmp_path))[0].id, "--yes", "--state", str(tmp_path)]
-    assert run(words) == 5
+    assert run(words, world.wiring) == 5
     assert "SIGHUP" in capsys.readouterr().err
     assert [machine.active for machine in world.machines] == [True, True]
     back = [now.persistent == was for now, was in zip(world.machines, world.before, strict=True)]
@@ -64,10 +64,15 @@ def test_recover_brings_all_back_that_are_off(
 ) -> None:
     machine = world.machines[1]
     world.interrupt_at = "behind shut_down"
-    assert run(["rollback", runs(str(tmp_path))[0].id, "--yes", "--state", str(tmp_path)]) == 130
+    assert (
+        run(
+            ["rollback", runs(str(tmp_path))[0].id, "--yes", "--state", str(tmp_path)], world.wiring
+        )
+        == 130
+    )
     world.interrupt_at = ""
     world.clock.sleep(10)
     assert not machine.active
     hang_up(world, monkeypatch)
-    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
+    assert run(["runs", "--recover", "--state", str(tmp_path)], world.wiring) == 0
     assert [machine.active for machine in world.machines] == [True, True]

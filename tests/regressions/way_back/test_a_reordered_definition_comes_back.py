@@ -20,10 +20,10 @@ from vnicaudit.platforms.libvirt.domains import (
     Surroundings,
     definition_from,
 )
-from vnicaudit.platforms.libvirt.uri import parse
 from vnicaudit.remedy.applying.rollback import RollbackSelection
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.source import Source
+from vnicaudit.text.libvirt_uri import parse
 
 _CONTROLLER = re.compile(rb"    <controller .*?/>\n")
 _SORTED = "libvirt lists the controllers in another order"

@@ -15,10 +15,10 @@ from tests.remedy.applying.clouds.fakes import (
     image_step,
     server_step,
 )
-from vnicaudit.cli import adapters as composed
 from vnicaudit.cli.main import run
 from vnicaudit.errors import TargetError
 from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.cloud import Cloud
 
 __all__ = ["world"]
 
@@ -40,17 +40,17 @@ def applied(world: CloudWorld, capsys: Capture) -> str:
     return runs("state")[0].id
 
 
-def states(run_id: str, capsys: Capture) -> tuple[int, dict[str, str], str]:
+def states(world: CloudWorld, run_id: str, capsys: Capture) -> tuple[int, dict[str, str], str]:
     """The exit code of ``runs --verify``, the state of each unit, and all that was said."""
     capsys.readouterr()
-    code = run(["runs", "--verify", run_id])
+    code = run(["runs", "--verify", run_id], world.wiring)
     said = capsys.readouterr().out
     units = [line.split() for line in said.splitlines() if line[:2] == "  " and line[2] != " "]
     return code, {name: state for state, name in units}, said
 
 
-def test_all_is_in_effect(applied: str, capsys: Capture) -> None:
-    code, found, said = states(applied, capsys)
+def test_all_is_in_effect(applied: str, world: CloudWorld, capsys: Capture) -> None:
+    code, found, said = states(world, applied, capsys)
     assert (code, set(found.values()), len(found)) == (0, {"in-effect"}, 3)
     assert said.endswith("\n3 units: 3 in-effect\n")
 
@@ -60,7 +60,7 @@ def test_a_server_that_ran_and_is_off_differs(
 ) -> None:
     world.servers[0].stop()
     world.clock.sleep(1000)
-    code, found, said = states(applied, capsys)
+    code, found, said = states(world, applied, capsys)
     assert (code, found["server-1"]) == (5, "differs")
     assert "the server ran before, and is SHUTOFF: openstack " in said
 
@@ -69,7 +69,7 @@ def test_a_server_that_was_set_back_differs(
     applied: str, world: CloudWorld, capsys: Capture
 ) -> None:
     world.servers[0].keep({MODEL: "rtl8139"})
-    code, found, said = states(applied, capsys)
+    code, found, said = states(world, applied, capsys)
     assert (code, found["server-1"], found["legacy"]) == (5, "differs", "in-effect")
     assert "rtl8139" in said
 
@@ -78,7 +78,7 @@ def test_an_image_that_was_set_back_differs(
     applied: str, world: CloudWorld, capsys: Capture
 ) -> None:
     world.image[MODEL] = "e1000"
-    code, found, said = states(applied, capsys)
+    code, found, said = states(world, applied, capsys)
     assert (code, found["legacy"], found["server-1"]) == (5, "differs", "in-effect")
     assert f"the image was changed since: {MODEL}=e1000" in said
 
@@ -88,7 +88,7 @@ def test_a_copy_of_a_flavor_that_was_deleted_differs(
 ) -> None:
     (copy,) = set(world.flavors) - {"m1"}
     del world.flavors[copy]
-    code, found, said = states(applied, capsys)
+    code, found, said = states(world, applied, capsys)
     assert (code, found["m1.small"]) == (5, "differs")
     assert "the flavor m1.small-multiqueue is gone" in said
 
@@ -97,18 +97,17 @@ def test_a_server_that_was_deleted_is_gone(
     applied: str, world: CloudWorld, capsys: Capture
 ) -> None:
     world.servers[0].deleted = True
-    code, found, _said = states(applied, capsys)
+    code, found, _said = states(world, applied, capsys)
     assert (code, found["server-1"]) == (5, "gone")
 
 
-def test_a_cloud_that_cannot_be_reached(
-    applied: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def reach(*_asked: object, **_limits: object) -> None:
-        raise TargetError("openstack:test: cannot connect")
+def test_a_cloud_that_cannot_be_reached(applied: str, world: CloudWorld, capsys: Capture) -> None:
+    def reach(name: str, *, deadline: float) -> Cloud:
+        del deadline
+        raise TargetError(f"openstack:{name}: cannot connect")
 
-    monkeypatch.setattr(composed, "connect_cloud", reach)
-    code, found, said = states(applied, capsys)
+    world.adapters = world.adapters._replace(cloud=reach)
+    code, found, said = states(world, applied, capsys)
     assert (code, set(found.values())) == (4, {"unknown"})
     assert "cannot connect" in said
 
@@ -117,7 +116,7 @@ def test_what_was_taken_back_does_not_differ(
     applied: str, world: CloudWorld, capsys: Capture
 ) -> None:
     assert run_on(world, "rollback", applied, "--yes", "--quiet", *MANAGE) == 0
-    code, found, _said = states(applied, capsys)
+    code, found, _said = states(world, applied, capsys)
     assert (code, set(found.values())) == (0, {"taken-back"})
 
 
@@ -126,7 +125,7 @@ def test_nothing_of_it_is_changed_by_looking(
 ) -> None:
     before, journal = list(world.calls), Path(f"state/runs/{applied}/journal.jsonl")
     text = journal.read_bytes()
-    states(applied, capsys)
+    states(world, applied, capsys)
     assert journal.read_bytes() == text
     changing = {"stop", "start", "hard_reboot", "set", "set_image_properties", "delete_flavor"}
     assert not changing & set(world.calls[len(before) :])

@@ -15,11 +15,11 @@ from tests.regressions.way_back.test_a_domain_that_is_gone_stops_nobody_else imp
     two_hosts,
 )
 from tests.remedy.applying.fakes import World, installed
-from vnicaudit.cli import adapters as composed
 from vnicaudit.cli.main import run
 from vnicaudit.errors import TargetError
 from vnicaudit.remedy.applying.apply import apply
 from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.hypervisor import Hypervisor
 
 Capture = pytest.CaptureFixture[str]
 
@@ -40,14 +40,19 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 def verified(world: World, capsys: Capture) -> tuple[int, list[list[str]]]:
     """The exit code of ``runs --verify``, and the lines of units."""
     capsys.readouterr()
-    code = run(["runs", "--verify", runs(str(world.folder))[-1].id, "--state", str(world.folder)])
+    code = run(
+        ["runs", "--verify", runs(str(world.folder))[-1].id, "--state", str(world.folder)],
+        world.wiring,
+    )
     lines = capsys.readouterr().out.splitlines()
     return code, [line.split() for line in lines if line.startswith("  ") and line[2] != " "]
 
 
 def test_who_waits_is_in_the_run(world: World, capsys: Capture) -> None:
     run_id = runs(str(world.folder))[0].id
-    assert run(["runs", run_id, "--state", str(world.folder), "--format", "json"]) == 0
+    assert (
+        run(["runs", run_id, "--state", str(world.folder), "--format", "json"], world.wiring) == 0
+    )
     (one,) = json.loads(capsys.readouterr().out)["runs"]
     assert [unit["waiting"] for unit in one["steps"]] == [True, True, False]
 
@@ -65,7 +70,7 @@ def test_who_waits_is_told_until_it_was_powered_off_and_on(world: World, capsys:
 
 def test_what_a_waiting_guest_waits_for_is_said(world: World, capsys: Capture) -> None:
     (run_id,) = [one.id for one in runs(str(world.folder))]
-    assert run(["runs", "--verify", run_id, "--state", str(world.folder)]) == 1
+    assert run(["runs", "--verify", run_id, "--state", str(world.folder)], world.wiring) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "the NIC that it had: power it off and on (a reboot inside is not enough)" in said
 
@@ -91,7 +96,7 @@ def test_one_that_moved_is_named_with_its_new_host(
     """It was called gone, where apply says where it is."""
     monkeypatch.setenv("COLUMNS", "1000")
     world = installed(World(tmp_path, 3), monkeypatch)
-    other = two_hosts(world, monkeypatch)
+    other = two_hosts(world)
     world.apply(world.steps, world.context())
     other.machines.append(world.machines[0])
     world.leaves(1)
@@ -101,28 +106,27 @@ def test_one_that_moved_is_named_with_its_new_host(
         5, [["moved", "guest-1"], ["gone", "guest-2"], ["waiting", "guest-3"]],
     )  # fmt: skip
     run_id = runs(str(world.folder))[-1].id
-    run(["runs", "--verify", run_id, "--state", str(world.folder)])
+    run(["runs", "--verify", run_id, "--state", str(world.folder)], world.wiring)
     out = capsys.readouterr().out
     assert f"it is on {OTHER} now: what is to be done to it is to be done there" in out
     assert NOWHERE in out
 
 
-def test_a_host_that_cannot_be_reached(
-    world: World, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def connect(uri: str, **_deadline: float) -> World:
+def test_a_host_that_cannot_be_reached(world: World, capsys: Capture) -> None:
+    def connect(uri: str, *, deadline: float) -> Hypervisor:
+        del deadline
         raise TargetError(f"{uri}: cannot connect")
 
-    monkeypatch.setattr(composed, "connect", connect)
+    world.adapters = world.adapters._replace(connect=connect)
     code, lines = verified(world, capsys)
     assert (code, {line[0] for line in lines}) == (4, {"unknown"})
 
 
 def test_to_verify_a_run_there_is_none_of(world: World, capsys: Capture) -> None:
     folder = str(world.folder)
-    assert run(["runs", "--verify", "--state", folder]) == 2
+    assert run(["runs", "--verify", "--state", folder], world.wiring) == 2
     assert "--verify needs a RUN" in capsys.readouterr().err
-    assert run(["runs", "--verify", "20261121-101500-3f2a", "--state", folder]) == 2
+    assert run(["runs", "--verify", "20261121-101500-3f2a", "--state", folder], world.wiring) == 2
 
 
 def test_an_original_is_put_back_by_a_command(world: World, capsys: Capture) -> None:
@@ -131,13 +135,13 @@ def test_an_original_is_put_back_by_a_command(world: World, capsys: Capture) -> 
     edited = world.machines[1].persistent.replace(b">262144<", b">524288<")
     world.machines[1].persistent = edited
     words = ["--yes", "--state", str(world.folder)]
-    assert run(["rollback", first, "--domain", "guest-2", *words]) == 5
+    assert run(["rollback", first, "--domain", "guest-2", *words], world.wiring) == 5
     assert world.machines[1].persistent == edited
-    assert run(["rollback", first, "--restore", "--domain", "guest-2", *words]) == 0
+    assert run(["rollback", first, "--restore", "--domain", "guest-2", *words], world.wiring) == 0
     assert world.machines[1].persistent == world.before[1]
     assert world.machines[0].persistent != world.before[0]
     restored = runs(str(world.folder))[0].id
-    assert run(["rollback", restored, *words]) == 0
+    assert run(["rollback", restored, *words], world.wiring) == 0
     assert world.machines[1].persistent == edited
     assert "undone" in capsys.readouterr().out
 
@@ -145,7 +149,7 @@ def test_an_original_is_put_back_by_a_command(world: World, capsys: Capture) -> 
 def test_to_restore_is_for_whole_definitions(world: World, capsys: Capture) -> None:
     first = runs(str(world.folder))[0].id
     words = ["--restore", "--nic", "52:54:00:00:01:01", "--yes", "--state", str(world.folder)]
-    assert run(["rollback", first, *words]) == 2
+    assert run(["rollback", first, *words], world.wiring) == 2
     assert "without --nic" in capsys.readouterr().err
 
 
@@ -155,7 +159,7 @@ def test_an_original_that_was_edited_is_not_put_back(world: World, capsys: Captu
     kept.write_bytes(kept.read_bytes().replace(b">262144<", b">131072<"))
     goal = world.machines[0].persistent
     words = ["--restore", "--domain", "guest-1", "--yes", "--state", str(world.folder)]
-    assert run(["rollback", first, *words]) == 5
+    assert run(["rollback", first, *words], world.wiring) == 5
     assert world.machines[0].persistent == goal
     assert str(kept) in capsys.readouterr().err.replace("\n", "")
 

@@ -101,7 +101,7 @@ def test_the_exit_code_is_that_of_what_cannot_be_brought_back(
 ) -> None:
     begun_by(world, ELSEWHERE)
     killed(world)
-    assert run(["runs", "--recover", "--state", str(world.folder)]) == 5
+    assert run(["runs", "--recover", "--state", str(world.folder)], world.wiring) == 5
     assert NOBODY in capsys.readouterr().err
     assert [one.outcome for one in runs(str(world.folder))][1] == "unfinished"
 

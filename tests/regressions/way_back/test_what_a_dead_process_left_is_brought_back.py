@@ -8,12 +8,12 @@ import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from tests.remedy.applying.fakes import TARGET, Killed, World, installed
-from vnicaudit.cli import adapters as composed
 from vnicaudit.cli.main import run
 from vnicaudit.errors import SilentError, TargetError
 from vnicaudit.model.plan import Mode
@@ -21,6 +21,7 @@ from vnicaudit.remedy.applying.apply import apply
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.recovering import Recovered, recover
 from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
+from vnicaudit.remedy.hypervisor import Hypervisor
 
 MODES: tuple[Mode, ...] = ("next-boot", "restart", "hotswap")
 MOST = 500
@@ -117,10 +118,10 @@ def test_the_command_asks_nobody(
 ) -> None:
     world = left_off(tmp_path, monkeypatch)
     run_id = runs(str(tmp_path))[0].id
-    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
+    assert run(["runs", "--recover", "--state", str(tmp_path)], world.wiring) == 0
     assert f"run {run_id}: guest-1: applied\n" in capsys.readouterr().err
     assert world.machines[0].active
-    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
+    assert run(["runs", "--recover", "--state", str(tmp_path)], world.wiring) == 0
     assert capsys.readouterr().err == ""
 
 
@@ -130,7 +131,7 @@ def test_a_run_that_somebody_is_at_work_on_is_left_alone(
     world = left_off(tmp_path, monkeypatch)
     context = world.context()
     with context.state.lock(world.key, world.name):
-        assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
+        assert run(["runs", "--recover", "--state", str(tmp_path)], world.wiring) == 0
         assert "another run is at work on host.example" in capsys.readouterr().err
         assert not world.machines[0].active
 
@@ -138,13 +139,14 @@ def test_a_run_that_somebody_is_at_work_on_is_left_alone(
 def test_a_host_that_cannot_be_reached_is_code_4(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    left_off(tmp_path, monkeypatch)
+    world = left_off(tmp_path, monkeypatch)
 
-    def connect(uri: str, **_deadline: float) -> World:
+    def connect(uri: str, *, deadline: float) -> Hypervisor:
+        del deadline
         raise TargetError(f"{uri}: cannot connect")
 
-    monkeypatch.setattr(composed, "connect", connect)
-    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 4
+    world.adapters = world.adapters._replace(connect=connect)
+    assert run(["runs", "--recover", "--state", str(tmp_path)], world.wiring) == 4
     assert f"{TARGET}: cannot connect" in capsys.readouterr().err
 
 
@@ -164,7 +166,7 @@ def test_a_host_that_falls_silent_is_code_4_and_says_why(
             raise SilentError("libvirt did not answer within 30 s when asked to start guest-1")
 
     monkeypatch.setattr(world, "passing", silent_from)
-    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 4
+    assert run(["runs", "--recover", "--state", str(tmp_path)], world.wiring) == 4
     said = capsys.readouterr().err
     assert f"run {run_id}: guest-1: unfinished" in said
     assert f"run {run_id}: libvirt did not answer within 30 s when asked to start guest-1\n" in said
@@ -175,7 +177,7 @@ def test_a_guest_that_does_not_come_back_is_code_5(
 ) -> None:
     world = left_off(tmp_path, monkeypatch)
     world.machines[0].refuses = {"start": "no free memory"}
-    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 5
+    assert run(["runs", "--recover", "--state", str(tmp_path)], world.wiring) == 5
     assert "no free memory" in capsys.readouterr().err
 
 
@@ -204,12 +206,12 @@ def test_a_run_of_which_nothing_can_be_told_is_no_success(
     quiet: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     """Its guest is off. The unit that looked for it every five minutes was green."""
-    left_off(tmp_path, monkeypatch)
+    world = left_off(tmp_path, monkeypatch)
     (folder,) = (tmp_path / "runs").iterdir()
     for path in folder.rglob("*.json*"):
         path.write_bytes(b"\xff" * 100 + b"\n")
     words = ["--quiet"] if quiet else []
-    assert run(["runs", "--recover", "--state", str(tmp_path), *words]) == 5
+    assert run(["runs", "--recover", "--state", str(tmp_path), *words], world.wiring) == 5
     assert str(folder) in capsys.readouterr().err
 
 
@@ -217,19 +219,19 @@ def test_a_run_of_which_nothing_can_be_told_is_no_success(
 def test_a_guest_of_which_only_the_original_is_left_is_no_success(
     quiet: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    left_off(tmp_path, monkeypatch)
+    world = left_off(tmp_path, monkeypatch)
     (folder,) = (tmp_path / "runs").iterdir()
     (folder / "journal.jsonl").write_bytes(b"")
     for path in (folder / "definitions").glob("*.task.json"):
         path.unlink()
     words = ["--quiet"] if quiet else []
-    assert run(["runs", "--recover", "--state", str(tmp_path), *words]) == 5
+    assert run(["runs", "--recover", "--state", str(tmp_path), *words], world.wiring) == 5
     said = capsys.readouterr().err
     assert "the journal has lost what was done to it" in said
     assert f"rollback {folder.name} --restore" in said
     restored = ["rollback", folder.name, "--restore", "--mode", "restart", "--yes"]
-    assert run([*restored, "--state", str(tmp_path)]) == 0
-    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
+    assert run([*restored, "--state", str(tmp_path)], world.wiring) == 0
+    assert run(["runs", "--recover", "--state", str(tmp_path)], world.wiring) == 0
 
 
 def test_a_damaged_line_is_named_by_who_brings_back(
@@ -239,7 +241,7 @@ def test_a_damaged_line_is_named_by_who_brings_back(
     (journal,) = (tmp_path / "runs").glob("*/journal.jsonl")
     lines = journal.read_bytes().split(b"\n")
     journal.write_bytes(b"\n".join([b"x" + lines[0], *lines[1:]]))
-    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
+    assert run(["runs", "--recover", "--state", str(tmp_path)], world.wiring) == 0
     assert f"Warning: {journal}:1: damaged" in capsys.readouterr().err
     assert world.machines[0].active
 
@@ -262,12 +264,16 @@ def two_left_off(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
             apply(steps, b"plan", world.context("restart", canary=0, batch=2), silent)
     world.clock.sleep(10)
 
-    def connect(uri: str, **_deadline: float) -> World:
+    there: Any = world
+    found: Hypervisor = there
+
+    def connect(uri: str, *, deadline: float) -> Hypervisor:
+        del deadline
         if uri == other:
             raise TargetError(f"{uri}: cannot connect")
-        return world
+        return found
 
-    monkeypatch.setattr(composed, "connect", connect)
+    world.adapters = world.adapters._replace(connect=connect)
 
 
 def test_a_host_that_cannot_be_reached_leaves_no_guest_of_another_off(
@@ -276,7 +282,7 @@ def test_a_host_that_cannot_be_reached_leaves_no_guest_of_another_off(
     world = made(tmp_path, monkeypatch)
     two_left_off(world, monkeypatch)
     assert [machine.active for machine in world.machines] == [False, False]
-    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 4
+    assert run(["runs", "--recover", "--state", str(tmp_path)], world.wiring) == 4
     said = capsys.readouterr().err
     assert "cannot connect" in said
     assert "guest-1: applied" in said
@@ -298,5 +304,5 @@ def test_a_journal_that_cannot_be_opened_ends_no_other_recovery(
         patch.setattr(os, "open", refuses)
         (one,) = recovered(world)
         assert "journal.jsonl cannot be written" in str(one.error)
-    assert run(["runs", "--recover", "--state", str(tmp_path)]) == 0
+    assert run(["runs", "--recover", "--state", str(tmp_path)], world.wiring) == 0
     assert world.machines[0].active

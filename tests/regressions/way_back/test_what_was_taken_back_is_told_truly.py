@@ -30,7 +30,7 @@ def oldest_first(world: World) -> list[RunRecord]:
 def verified(world: World, run_id: str, capsys: Capture) -> tuple[int, str]:
     """What ``runs --verify`` ends with, and says."""
     capsys.readouterr()
-    code = run(["runs", "--verify", run_id, "--state", str(world.folder)])
+    code = run(["runs", "--verify", run_id, "--state", str(world.folder)], world.wiring)
     return code, " ".join(capsys.readouterr().out.split())
 
 
@@ -167,7 +167,7 @@ def test_a_guest_that_runs_as_before_waits_for_nothing(world: World, capsys: Cap
     machine.boot()
     world.apply(world.steps, world.context())
     first = oldest_first(world)[0].id
-    assert run(["rollback", first, "--yes", "--state", str(world.folder)]) == 0
+    assert run(["rollback", first, "--yes", "--state", str(world.folder)], world.wiring) == 0
     said = capsys.readouterr()
     assert "Waiting" not in said.err
     assert "powered off" not in said.out

@@ -16,15 +16,14 @@ from typing import Any
 
 import pytest
 
-from vnicaudit.cli import adapters as composed
 from vnicaudit.cli.adapters import adapters
 from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import ActionError, GoneError, GuestError, SilentError
 from vnicaudit.model.finding import Change
 from vnicaudit.model.guest_network import GuestLink, GuestNetwork
 from vnicaudit.model.machine import MachineState, PowerPhase, Traffic
 from vnicaudit.model.plan import MODES, DomainUnit, Mode, ModeOption, Step
-from vnicaudit.model.platform_name import LIBVIRT
 from vnicaudit.model.refs import NicRef
 from vnicaudit.remedy.applying import journal
 from vnicaudit.remedy.applying.apply import RunContext, apply
@@ -37,7 +36,6 @@ from vnicaudit.remedy.applying.schedule import Schedule
 from vnicaudit.remedy.applying.state import StateFolder
 from vnicaudit.remedy.cloud import Reach
 from vnicaudit.remedy.digests import digest
-from vnicaudit.remedy.guest import agent, network
 from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.trial import Trials
 
@@ -256,20 +254,22 @@ class Machine:
             for mac in self._bound()
         ]
 
-    def captured(self, mac: str) -> GuestNetwork:
+    def capture(self, mac: str) -> GuestNetwork:
         """Stands for what would be read by ``ip``."""
         if mac not in self._set_up:
             raise GuestError("nothing is set up")
         return GuestNetwork(mac, "eth0", 2, GuestLink(up=True, mtu=1500))
 
-    def restored(self, mac: str) -> None:
+    def restore(self, mac: str, network: GuestNetwork) -> None:
         """Stands for what would be set by ``ip``."""
+        del network
         if mac not in self._bound():
             raise GuestError(f"no interface of the guest has the MAC address {mac}")
         self._set_up.add(mac)
 
-    def missing(self, mac: str) -> tuple[str, ...]:
+    def missing(self, mac: str, network: GuestNetwork) -> tuple[str, ...]:
         """Stands for a look by ``ip``."""
+        del network
         return () if mac in self._set_up else (f"the interface with the MAC address {mac}",)
 
     def _catch_up(self) -> None:
@@ -323,6 +323,12 @@ class Machine:
         self._world.passing(f"behind {name}")
 
 
+def settings_of(machine: object, _clock: object) -> Machine:
+    """What the guest has set on its interfaces is known to the fake itself."""
+    assert isinstance(machine, Machine)
+    return machine
+
+
 def with_codes(done: Ended) -> Ended:
     """How a run went. None of our own drivers refuses anything without a code for it."""
     for unit in done.run.steps:
@@ -347,6 +353,11 @@ class Stage:
         self.kill_when = ("", 1)
         self.interrupt_at = ""
         self.told: list[tuple[str, str]] = []
+
+    @property
+    def wiring(self) -> Wiring:
+        """For the program: the world is all that it reaches."""
+        return Wiring(adapters=lambda: self.adapters)
 
     def passing(self, place: str) -> None:
         """Ends the program where that was asked for."""
@@ -412,7 +423,7 @@ class World(Stage):
         self.machines = [Machine(self, number, nics=nics) for number in range(1, guests + 1)]
         self.calls: list[tuple[str, str]] = []
         self.silent_at = ""
-        self.adapters = self.adapters._replace(connect=reaching(self))
+        self.adapters = self.adapters._replace(connect=reaching(self), settings=settings_of)
         self.plan_again()
 
     def plan_again(self) -> None:
@@ -442,7 +453,6 @@ def step_of(machine: Machine, nic: int = 1) -> Step:
     shown = machine.definition(secrets=False)
     return Step(
         id=f"{machine.name}-{nic}",
-        platform=LIBVIRT,
         target=TARGET,
         about=NicRef(machine.name, machine.uuid, machine.macs[nic - 1], nic - 1),
         owner="libvirt",
@@ -467,11 +477,7 @@ def step_of(machine: Machine, nic: int = 1) -> Step:
 
 def installed(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """Have the product work on it."""
-    monkeypatch.setattr(composed, "connect", lambda _uri, **_deadline: world)
-    monkeypatch.setattr(composed, "time", world.clock)
-    monkeypatch.setattr(agent, "time", world.clock)
     watch(world, monkeypatch)
-    _stand_for_ip(monkeypatch)
     return world
 
 
@@ -504,17 +510,3 @@ def _watch_files(world: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
         world.passing(f"behind file {Path(path).name}")
 
     monkeypatch.setattr(os, "replace", put)
-
-
-def _stand_for_ip(monkeypatch: pytest.MonkeyPatch) -> None:
-    of = agent.GuestAgent
-
-    def machine(one: object) -> Machine:
-        assert isinstance(one, of)
-        found = one._machine
-        assert isinstance(found, Machine)
-        return found
-
-    monkeypatch.setattr(network, "capture", lambda one, mac: machine(one).captured(mac))
-    monkeypatch.setattr(network, "restore", lambda one, mac, _what: machine(one).restored(mac))
-    monkeypatch.setattr(network, "missing", lambda one, mac, _what: machine(one).missing(mac))

@@ -129,7 +129,7 @@ def _file(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
     place = "/domain/devices/interface[1]"
     after = stage.adapters.texts.changed_at(before, place, step.changes)
     step = replace(
-        step, platform="file", unit=FileUnit(str(path), place), running=False,
+        step, unit=FileUnit(str(path), place), running=False,
         target=str(path), digest=digest(before),
         diff=unified_diff(before, after, str(path), stage.adapters.texts.writer.text_of),
     )  # fmt: skip

@@ -17,6 +17,7 @@ from vnicaudit.model.plan import (
     ServerUnit,
     Unit,
 )
+from vnicaudit.model.platform_name import PlatformName
 
 KINDS = every_platform().kinds()
 CLOUD = "openstack:prod"
@@ -42,7 +43,8 @@ def test_a_unit_from_elsewhere_is_of_no_kind_here_though_it_is_called_so(
     world: World, kind: str
 ) -> None:
     """A plan is edited by hand. Whoever was handed that record could make nothing of it."""
-    step = replace(world.steps[0], unit=ObjectUnit(kind, "x"), target="qemu:///system")
+    unit = ObjectUnit(kind, "x", PlatformName("elsewhere"))
+    step = replace(world.steps[0], unit=unit, target="qemu:///system")
     with pytest.raises(UsageError, match="nothing here changes units of kind"):
         KINDS.of(step)
 

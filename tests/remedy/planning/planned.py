@@ -20,13 +20,13 @@ from vnicaudit.model.plan import NotPlanned, Planned, Step, UnitStep
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.libvirt.domains import Fetched, Surroundings, definition_from
-from vnicaudit.platforms.libvirt.uri import parse
 from vnicaudit.remedy.planning.domains import DomainPlanner
 from vnicaudit.remedy.planning.guests import AskNames, InterfaceNames, no_names
 from vnicaudit.remedy.planning.judged_item import Judges
 from vnicaudit.remedy.planning.nic_step import NicContext
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.source import Source, sources
+from vnicaudit.text.libvirt_uri import parse
 
 URI = "qemu:///system"
 UUID = "6f4d3c1e-0e5a-4c52-8f6c-0d2f8f4f3a11"

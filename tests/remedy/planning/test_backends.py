@@ -15,7 +15,6 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig, VdpaDevice
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import DomainUnit, Goal, Loss, Step
-from vnicaudit.model.platform_name import LIBVIRT
 from vnicaudit.model.refs import NicRef
 from vnicaudit.model.version import Version
 from vnicaudit.remedy.planning.backends import Conversion, still_against, to_backend
@@ -246,7 +245,7 @@ def edited(to: Goal, *losses: Loss) -> Step:
     field = "device" if to == "vdpa" else "source_path"
     changes = (Change(field, None, DEVICE, safe=True),)
     return Step(
-        "1", LIBVIRT, "qemu:///system", NicRef(), "libvirt", to, (), changes, "ready",
+        "1", "qemu:///system", NicRef(), "libvirt", to, (), changes, "ready",
         safe=True, reason="", running=False, modes=(), digest="", diff="",
         unit=DomainUnit(), losses=losses,
     )  # fmt: skip

@@ -16,7 +16,6 @@ from vnicaudit.model.plan import (
     ServerUnit,
     Step,
 )
-from vnicaudit.model.platform_name import OPENSTACK
 from vnicaudit.model.reasons import Blocked
 from vnicaudit.model.refs import FlavorRef, ImageRef, ServerRef
 
@@ -34,7 +33,6 @@ BY_RESTART = (
 
 WEB = Step(
     id="3",
-    platform=OPENSTACK,
     target=CLOUD,
     about=ServerRef("web-01", WEB_ID),
     owner="nova",
@@ -76,7 +74,6 @@ ASKED = replace(
 )
 IMAGE = Step(
     id="1",
-    platform=OPENSTACK,
     target=CLOUD,
     about=ImageRef("legacy", "5b1f3a0c-2f4d-4b6a-8d0e-3c9e7f1a2b44"),
     owner="nova",

@@ -20,12 +20,14 @@ from vnicaudit.model.plan import (
     ModeOption,
     Naming,
     NotPlanned,
+    ObjectUnit,
     Plan,
     ServerUnit,
     Snippet,
     Step,
     Unit,
 )
+from vnicaudit.model.platform_name import PlatformName
 from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.reasons import Blocked, BlockedCode
 from vnicaudit.model.refs import CloudRef, FlavorRef, ImageRef, NicRef, ServerRef
@@ -68,6 +70,7 @@ ABOUT_AND_UNIT = st.one_of(
     st.tuples(SERVER_REF | PORT, SERVER),
     st.tuples(IMAGE_REF, IMAGE),
     st.tuples(FLAVOR_REF, FLAVOR),
+    st.tuples(NIC, st.builds(ObjectUnit, TEXT, TEXT, TEXT.map(PlatformName))),
 )
 
 
@@ -80,7 +83,6 @@ STEP = st.builds(
     _step,
     ABOUT_AND_UNIT,
     id=TEXT,
-    platform=TEXT,
     target=TEXT,
     owner=OWNER,
     to=st.sampled_from(GOALS),

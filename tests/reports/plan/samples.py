@@ -15,7 +15,6 @@ from vnicaudit.model.plan import (
     Snippet,
     Step,
 )
-from vnicaudit.model.platform_name import DOMAIN_FILE, LIBVIRT
 from vnicaudit.model.reasons import Blocked
 from vnicaudit.model.refs import NicRef
 
@@ -43,7 +42,6 @@ DIFF = """\
 """
 MAIL = Step(
     id="s1",
-    platform=LIBVIRT,
     target="qemu:///system",
     about=NicRef("mail-01", MAIL_UUID, "52:54:00:12:34:56", 0, "vnet3"),
     owner="libvirt",
@@ -75,7 +73,6 @@ MAIL = Step(
 )
 MAIL_1 = Step(
     id="s2",
-    platform=LIBVIRT,
     target="qemu:///system",
     about=NicRef("mail-01", MAIL_UUID, "52:54:00:12:34:57", 1, None),
     owner="libvirt",
@@ -99,7 +96,6 @@ MAIL_1 = Step(
 )
 FILE = Step(
     id="s3",
-    platform=DOMAIN_FILE,
     target="definitions",
     about=NicRef("web-01", None, "52:54:00:00:00:01", 0, None),
     owner="libvirt",
@@ -118,7 +114,6 @@ FILE = Step(
 )
 NOVA = Step(
     id="s4",
-    platform=LIBVIRT,
     target="qemu+ssh://kvm2/system",
     about=NicRef("instance-0000002a", None, None, 0, "tap1f2e3d4c-5b"),
     owner="nova",

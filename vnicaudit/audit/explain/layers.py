@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from vnicaudit.audit.explain.openstack import nova_layers, placed, without_definition
-from vnicaudit.model.domain import Domain, StagedNic
+from vnicaudit.model.domain import Domain, Server, StagedNic
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.kubevirt import Manifest
@@ -27,7 +27,7 @@ def layers(
     """Every place that has a say, the one furthest from the guest first. ``title``: what that of
     the definition is called."""
     yield from nova_layers(domain, nic, effective)
-    if domain.declared.is_server:
+    if isinstance(domain, Server):
         yield without_definition(domain)
     else:
         yield _definition(domain, nic, effective, title)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge.nova_releases import may_have_overrides
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.nic import VIRTIO, Nic
 from vnicaudit.model.openstack import as_flag, normal_vif_model
@@ -60,11 +60,10 @@ def nova_layers(domain: Domain, nic: Nic, effective: Effective) -> Iterator[Laye
     yield layers.port()
 
 
-def without_definition(domain: Domain) -> Layer:
+def without_definition(server: Server) -> Layer:
     """The layer of libvirt's definition, where only the cloud was read."""
-    server = domain.declared.server
-    host = None if domain.cloud is None else domain.cloud.host
-    if server is not None and server.status.startswith("SHELVED"):
+    host = server.cloud.host
+    if server.config.status.startswith("SHELVED"):
         missing = "it is shelved: Nova makes a definition when it is unshelved"
     elif host is None:
         missing = (
@@ -99,7 +98,7 @@ class _Layers:
         self._nic = nic
         self._effective = effective
         self._server = server
-        self._alone = domain.declared.is_server
+        self._alone = isinstance(domain, Server)
 
     def flavor(self) -> Layer:
         """Layer of the server's flavor: its vCPUs and the extra specs that concern NICs."""

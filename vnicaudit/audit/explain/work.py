@@ -9,7 +9,7 @@ from vnicaudit.audit.explain.layers import layers
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.rows import nic_row
 from vnicaudit.audit.work import Assumptions, AuditWork, NicsAlone
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.refs import Ref, nic_index
@@ -89,6 +89,6 @@ def _names(domain: Domain) -> tuple[str | None, ...]:
 
 
 def _without_nics_text(domain: Domain) -> str:
-    if domain.declared.is_server:
+    if isinstance(domain, Server):
         return f"the server {domain.name!r} ({domain.uuid}) has no NIC: no port is attached to it"
     return f"the domain {domain.name!r} has no NIC"

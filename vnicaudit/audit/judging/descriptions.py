@@ -1,15 +1,16 @@
 """Rules x descriptions: judge a configuration file, an image, a flavor or a preference.
 
-How each kind is judged: as which scope, under which name, for which owner. Apart from the auditor
-of domains, which resolves NICs: a lint of one nova.conf loads nothing of that.
+How each kind is judged is a row of :data:`JUDGED`. Apart from the auditor of domains, which
+resolves NICs: a lint of one nova.conf loads nothing of that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Generic, Protocol, TypeVar
 
-from msgspec.structs import replace
+import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.fingerprint import file_key, is_uuid
@@ -19,19 +20,26 @@ from vnicaudit.knowledge.fixes.wording import of_image
 from vnicaudit.model.description import Description
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
-from vnicaudit.model.names import NO_NAMES
+from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.owner import Owner
 from vnicaudit.model.refs import ConfigRef, FlavorRef, ImageRef, PreferenceRef, Ref
 from vnicaudit.model.report import Audited, AuditedScope
-from vnicaudit.model.rule import ConfigJudge, FlavorJudge, ImageJudge, PreferenceJudge
+from vnicaudit.model.rule import ConfigJudge, FlavorJudge, ImageJudge, Judge, PreferenceJudge
 from vnicaudit.model.subject import (
     ConfigSubject,
     FlavorSubject,
     ImageSubject,
     PreferenceSubject,
 )
+
+D = TypeVar("D", bound=Description)
+S = TypeVar("S")
+
+AuditDescription = Callable[[Description, str, FindingCollector], Audited | None]
+"""Judges a description that was met as that target, and has the collector collect what is found;
+None: it is of another kind."""
 
 
 class DescriptionAuditor:
@@ -42,78 +50,131 @@ class DescriptionAuditor:
     ) -> None:
         rules = tuple(rule_ids)
         self._wordings = wordings
-        self._configs = RuleSet(ConfigJudge, rules, catalogue)
-        self._images = RuleSet(ImageJudge, rules, catalogue)
-        self._flavors = RuleSet(FlavorJudge, rules, catalogue)
-        self._preferences = RuleSet(PreferenceJudge, rules, catalogue)
+        self._auditors = tuple(row.auditor(rules, catalogue) for row in JUDGED)
 
     def audit(self, item: Description, target: str) -> Audited:
         """Judge one description."""
         collector = FindingCollector(self._wordings)
-        owner, ref = owner_of(item), ref_of(item)
-        named = of_image(target, item) if isinstance(item, Image) else NO_NAMES
-        places = partial(place_of, item)
-        collector.take(self._verdicts(item), owner, lambda _field: key_of(item), places, ref, named)
-        audited = collector.audited(target, name_of(item), owner, scope_of(item))
-        return replace(audited, file=place_of(item, None).file, uuid=ref.id, named=named)
-
-    def _verdicts(self, item: Description) -> tuple[Judgement, ...]:
-        if isinstance(item, NovaConfig):
-            return ask(self._configs.of(), ConfigSubject(item))
-        if isinstance(item, Preference):
-            return ask(self._preferences.of(), PreferenceSubject(item))
-        if isinstance(item, Image):
-            return ask(self._images.of(), ImageSubject(item))
-        return ask(self._flavors.of(), FlavorSubject(item))
+        for audit in self._auditors:
+            if (found := audit(item, target, collector)) is not None:
+                return found
+        raise TypeError(item)
 
 
-def scope_of(item: Description) -> AuditedScope:
-    """The kind that a description has in a report."""
-    if isinstance(item, NovaConfig):
-        return "config"
-    if isinstance(item, Preference):
-        return "preference"
-    return "image" if isinstance(item, Image) else "flavor"
+class JudgedKind(Protocol):
+    """A row of :data:`JUDGED`."""
+
+    def auditor(self, rules: tuple[str, ...], catalogue: Catalogue | None) -> AuditDescription:
+        """Judges what is of this kind by these rules."""
 
 
-def owner_of(item: Description) -> Owner:
-    """Who keeps what it describes."""
-    return "kubevirt" if isinstance(item, Preference) else "nova"
+class DescriptionJudging(msgspec.Struct, Generic[D, S], frozen=True, kw_only=True):
+    """How descriptions of one kind are judged: as which ``subject``, by which ``judge``.
+
+    ``scope`` is what a report calls the kind, ``owner`` who keeps what is described. Of one of
+    them: ``name`` and ``ref`` say which it is, ``place`` where a field of it stands (itself where
+    that does not), ``named`` what fixes can name. ``key`` tells it apart across audits: never a
+    line.
+    """
+
+    kind: type[D]
+    judge: type[Judge[S]]
+    subject: Callable[[D], S]
+    scope: AuditedScope
+    owner: Owner
+    name: Callable[[D], str]
+    ref: Callable[[D], Ref]
+    place: Callable[[D, str | None], Location]
+    key: Callable[[D], str]
+    named: Callable[[str, D], FixNames] = lambda _target, _item: NO_NAMES
+
+    def auditor(self, rules: tuple[str, ...], catalogue: Catalogue | None) -> AuditDescription:
+        """Judges what is of this kind by these rules."""
+        chosen = RuleSet(self.judge, rules, catalogue)
+
+        def audit(item: Description, target: str, collector: FindingCollector) -> Audited | None:
+            if not isinstance(item, self.kind):
+                return None
+            verdicts = ask(chosen.of(), self.subject(item))
+            return self._audited(item, target, verdicts, collector)
+
+        return audit
+
+    def _audited(
+        self, item: D, target: str, verdicts: Iterable[Judgement], collector: FindingCollector
+    ) -> Audited:
+        ref, named = self.ref(item), self.named(target, item)
+        places = partial(self.place, item)
+        collector.take(verdicts, self.owner, lambda _field: self.key(item), places, ref, named)
+        audited = collector.audited(target, self.name(item), self.owner, self.scope)
+        file = self.place(item, None).file
+        return msgspec.structs.replace(audited, file=file, uuid=ref.id, named=named)
 
 
-def name_of(item: Description) -> str:
-    """The name of a description; of a configuration its file."""
-    return item.file if isinstance(item, NovaConfig) else item.name
-
-
-def ref_of(item: Description) -> Ref:
-    """Which image, flavor or preference it is; a configuration is called by its file, which is its
-    place."""
-    if isinstance(item, NovaConfig):
-        return ConfigRef()
-    if isinstance(item, Preference):
-        return PreferenceRef(item.name or None)
-    made = ImageRef if isinstance(item, Image) else FlavorRef
-    return made(item.name or None, item.id)
-
-
-def place_of(item: Description, field: str | None) -> Location:
-    """Where a field stands; the description itself where it does not."""
-    if isinstance(item, NovaConfig | Preference):
-        return item.place(field)
+def _property_place(item: Image | Flavor, field: str | None) -> Location:
     found = item.property(field or "")
     return item.location if found is None else found.location
 
 
-def key_of(item: Description) -> str:
-    """The key that tells a description apart across audits: its file and its name, never a line; an
-    image or flavor of a cloud by its id, whatever the cloud is called. Whoever makes a flavor may
-    give it an id (``1``, ``m1``), which its name narrows down; one that Nova makes is a UUID."""
-    if isinstance(item, NovaConfig):
-        return file_key(item.file)
-    if isinstance(item, Image | Flavor) and item.id is not None:
-        made = isinstance(item, Image) or is_uuid(item.id)
-        return item.id if made else f"{item.id}#{item.name}"
+def _key_in_file(item: Image | Flavor | Preference) -> str:
     file = item.location.file
     owner = item.target if file is None else file_key(file)
     return f"{owner}#{item.location.xpath or ''}#{item.name}"
+
+
+def _flavor_key(item: Flavor) -> str:
+    """Whoever makes a flavor may give it an id (``1``, ``m1``), which its name narrows down; one
+    that Nova makes is a UUID, and another in no other cloud, whatever that is called."""
+    if item.id is None:
+        return _key_in_file(item)
+    return item.id if is_uuid(item.id) else f"{item.id}#{item.name}"
+
+
+JUDGED: tuple[JudgedKind, ...] = (
+    DescriptionJudging(
+        kind=NovaConfig,
+        judge=ConfigJudge,
+        subject=ConfigSubject,
+        scope="config",
+        owner="nova",
+        name=lambda item: item.file,
+        ref=lambda _item: ConfigRef(),  # it is called by its file, which is its place
+        place=NovaConfig.place,
+        key=lambda item: file_key(item.file),
+    ),
+    DescriptionJudging(
+        kind=Image,
+        judge=ImageJudge,
+        subject=ImageSubject,
+        scope="image",
+        owner="nova",
+        name=lambda item: item.name,
+        ref=lambda item: ImageRef(item.name or None, item.id),
+        place=_property_place,
+        key=lambda item: _key_in_file(item) if item.id is None else item.id,
+        named=of_image,
+    ),
+    DescriptionJudging(
+        kind=Flavor,
+        judge=FlavorJudge,
+        subject=FlavorSubject,
+        scope="flavor",
+        owner="nova",
+        name=lambda item: item.name,
+        ref=lambda item: FlavorRef(item.name or None, item.id),
+        place=_property_place,
+        key=_flavor_key,
+    ),
+    DescriptionJudging(
+        kind=Preference,
+        judge=PreferenceJudge,
+        subject=PreferenceSubject,
+        scope="preference",
+        owner="kubevirt",
+        name=lambda item: item.name,
+        ref=lambda item: PreferenceRef(item.name or None),
+        place=Preference.place,
+        key=_key_in_file,
+    ),
+)
+"""Every kind of description; one more is one more row."""

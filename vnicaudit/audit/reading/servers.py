@@ -12,11 +12,12 @@ from vnicaudit.audit.reading.seen_objects import SeenObjects
 from vnicaudit.base.identifiers import bare_uuid
 from vnicaudit.knowledge.hypervisors import QEMU_DOMAINS
 from vnicaudit.model.domain import Domain, Server
+from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.server import PortBinding
 
 _TYPES = ("kvm", "qemu")
 """``virt_type`` that is the type of the domain Nova makes."""
-_NOT_SURE = ("unknown", "likely-ready")
+_NOT_SURE: tuple[Readiness, ...] = ("unknown", "likely-ready")
 """Of :attr:`~vnicaudit.model.domain.DomainConfig.readiness`."""
 
 
@@ -108,7 +109,7 @@ def with_server(domain: Domain, server: Server) -> Domain:
     return replace(domain, declared=declared, cloud=server.cloud)
 
 
-def _readiness(by_definition: str, by_cloud: str) -> str:
+def _readiness(by_definition: Readiness, by_cloud: Readiness) -> Readiness:
     """Readiness of the guest by its definition; where that is not sure, by the system that Nova
     stores for the server, as Nova names none in the definition."""
     return by_cloud if by_definition in _NOT_SURE and by_cloud != "unknown" else by_definition

@@ -14,7 +14,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from vnicaudit.bench.endpoints.process import run_here
-from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl, Transport, TransportModule
+from vnicaudit.bench.endpoints.transport import (
+    Answer,
+    EndpointUrl,
+    Reach,
+    Transport,
+    TransportModule,
+)
 from vnicaudit.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -74,7 +80,7 @@ class Containers:
         self.OPTIONS = (*options, "sudo", "sudo_user")
         self._pattern = pattern
 
-    def connect(self, where: EndpointUrl) -> Transport:
+    def connect(self, where: EndpointUrl, _reach: Reach) -> Transport:
         """Programs in that container."""
         return TestinfraHost(where, self.FORM, self._pattern)
 

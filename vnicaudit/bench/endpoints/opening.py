@@ -12,8 +12,9 @@ from vnicaudit.base.registry import Registry
 from vnicaudit.bench.endpoints.hosts import CONTAINERS
 from vnicaudit.bench.endpoints.names import is_host_name
 from vnicaudit.bench.endpoints.session import LEASE_SECONDS, EndpointSession, open_session
-from vnicaudit.bench.endpoints.transport import EndpointUrl, TransportModule
+from vnicaudit.bench.endpoints.transport import EndpointUrl, Reach, TransportModule
 from vnicaudit.errors import UsageError
+from vnicaudit.remedy.hypervisor import ConnectHypervisor
 
 ADDRESS = "address"
 """The option of every URL: where this end is reached from the other one."""
@@ -29,15 +30,17 @@ _TRANSPORTS: Registry[TransportModule] = Registry(
 )
 
 
-def open_endpoint(url: str, *, lease: float = LEASE_SECONDS) -> EndpointSession:
-    """An endpoint, ready. ``lease``: seconds after which what was begun there ends by itself when
-    nothing is heard from here (it may take twice as long).
+def open_endpoint(
+    url: str, *, connect: ConnectHypervisor, lease: float = LEASE_SECONDS
+) -> EndpointSession:
+    """An endpoint, ready. ``connect``: reaches the host of a guest. ``lease``: seconds after which
+    what was begun there ends by itself when nothing is heard from here (it may take twice as long).
 
     Raises UsageError where the URL is none (it lists the forms there are), MissingExtraError where
     a package is needed for it, EndpointError where it cannot be reached.
     """
     where = parse(url)
-    transport = load(where.scheme).connect(where)
+    transport = load(where.scheme).connect(where, Reach(connect))
     return open_session(where.url, transport, lease=lease)
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from vnicaudit.errors import UsageError
 from vnicaudit.model.machine import GuestInterface
+from vnicaudit.remedy.hypervisor import ConnectHypervisor
 
 
 class Answer(NamedTuple):
@@ -60,6 +61,12 @@ class EndpointUrl(NamedTuple):
         return value == "true"
 
 
+class Reach(NamedTuple):
+    """The connections that a transport may go through. ``hypervisor``: to a host of guests."""
+
+    hypervisor: ConnectHypervisor
+
+
 class TransportModule(Protocol):
     """The members of a file in ``transports/``."""
 
@@ -71,6 +78,6 @@ class TransportModule(Protocol):
     def OPTIONS(self) -> tuple[str, ...]:
         """Names that may stand behind the question mark."""
 
-    def connect(self, where: EndpointUrl) -> Transport:
+    def connect(self, where: EndpointUrl, reach: Reach, /) -> Transport:
         """Raises UsageError where ``where`` cannot be meant so, EndpointError where it cannot be
         reached."""

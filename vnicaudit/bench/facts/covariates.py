@@ -18,7 +18,7 @@ from vnicaudit.bench.contract import Endpoint, Ends, Measured
 from vnicaudit.bench.facts.attribution import Spent, attribute
 from vnicaudit.bench.facts.cpu import Used, use_between
 from vnicaudit.bench.facts.end_reading import EndReading, read_end
-from vnicaudit.bench.facts.guest_process import GuestProcess, find_guest
+from vnicaudit.bench.facts.guest_process import GuestHost, GuestProcess, find_guest
 from vnicaudit.bench.facts.path_check import (
     PathFinding,
     check_path,
@@ -78,7 +78,7 @@ class Watch:
     """
 
     def __init__(
-        self, ends: Ends, path: Path, hypervisor: Endpoint | None, machine: Delays | None
+        self, ends: Ends, path: Path, hypervisor: GuestHost | None, machine: Delays | None
     ) -> None:
         self._ends, self._path = ends, path
         self._hypervisor, self._machine = hypervisor, machine
@@ -154,7 +154,7 @@ class Watch:
         at = time.monotonic()
         qemu = None
         if host is not None and guest is not None:
-            qemu = _if_possible(lambda: read_qemu(host, guest))
+            qemu = _if_possible(lambda: read_qemu(host.endpoint, guest))
         return _Moment(
             qemu=qemu,
             peer=_if_possible(lambda: read_end(ends.peer, "peer", ends.address)),

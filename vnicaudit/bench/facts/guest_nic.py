@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vnicaudit.base.counting import count
-from vnicaudit.bench.platform import reading
 from vnicaudit.errors import VnicauditError
 from vnicaudit.model.nic import NicConfig
+from vnicaudit.remedy.definitions import DefinitionReader
 from vnicaudit.remedy.hypervisor import Machine
 
 _BY_TYPE = ("vdpa", "vhostuser", "hostdev")
@@ -22,13 +22,11 @@ class GuestNic(NamedTuple):
     nic: str | None = None
 
 
-def guest_nic(machine: Machine | None, uri: str, mac: str | None) -> GuestNic:
-    """The guest's name, and what its NIC with that MAC address is at this moment. ``machine`` None:
-    there is no domain to be asked."""
-    if machine is None:
-        return GuestNic()
+def guest_nic(machine: Machine, reading: DefinitionReader, uri: str, mac: str | None) -> GuestNic:
+    """The guest's name, and what its NIC with that MAC address is at this moment. ``uri``: of its
+    host."""
     try:
-        domain = reading().definition_of(machine.live(), uri)
+        domain = reading.definition_of(machine.live(), uri)
     except VnicauditError:
         return GuestNic(machine.name)
     found = [nic.declared for nic in domain.nics if mac is not None and nic.mac == mac.lower()]

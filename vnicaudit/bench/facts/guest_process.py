@@ -13,7 +13,7 @@ from vnicaudit.bench.facts.sections import Section, ask
 from vnicaudit.errors import MeasureError, TargetError
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.model.running import RunningQemu
-from vnicaudit.platforms.qemu.read import read_text
+from vnicaudit.remedy.hypervisor import ReadCommandLine
 
 _KERNEL_THREAD = 0x00200000
 """PF_KTHREAD in include/linux/sched.h: no program can give itself this flag."""
@@ -71,6 +71,13 @@ done 2>/dev/null
 _MOST = 1024
 
 
+class GuestHost(NamedTuple):
+    """A machine that guests run on. ``read``: how a process's command line is understood."""
+
+    endpoint: Endpoint
+    read: ReadCommandLine
+
+
 class GuestProcess(NamedTuple):
     """``started``: ticks after boot. ``vhost``: its NIC's packets go through vhost workers of the
     kernel. ``busy_poll``: they go through a process that polls (vhost-user)."""
@@ -81,11 +88,12 @@ class GuestProcess(NamedTuple):
     busy_poll: bool
 
 
-def find_guest(endpoint: Endpoint, domain: str, mac: str | None = None) -> GuestProcess | None:
+def find_guest(host: GuestHost, domain: str, mac: str | None = None) -> GuestProcess | None:
     """The QEMU of the domain with this UUID or name; None where there is none, or where several
     look like it. ``mac``: the NIC in question; None: any. Raises EndpointError, MeasureError."""
-    sections = ask(endpoint, _SCRIPT, domain)
-    found = [(pid, qemu) for pid, qemu in _running(sections) if domain in (qemu.uuid, qemu.name)]
+    sections = ask(host.endpoint, _SCRIPT, domain)
+    running = _running(sections, host.read)
+    found = [(pid, qemu) for pid, qemu in running if domain in (qemu.uuid, qemu.name)]
     if len(found) > 1:
         found = [(pid, qemu) for pid, qemu in found if _nics(qemu, mac)]
     if len(found) != 1:
@@ -94,7 +102,9 @@ def find_guest(endpoint: Endpoint, domain: str, mac: str | None = None) -> Guest
     return _guest(qemu, process(_section_text(sections, f"stat {pid}")).started, pid, mac)
 
 
-def _running(sections: Sequence[Section]) -> Iterator[tuple[int, RunningQemu]]:
+def _running(
+    sections: Sequence[Section], read: ReadCommandLine
+) -> Iterator[tuple[int, RunningQemu]]:
     """Every QEMU whose command line can be understood; anything else that has the domain in its
     arguments (a virsh, a grep) is left out."""
     for section in sections[:_MOST]:
@@ -103,7 +113,7 @@ def _running(sections: Sequence[Section]) -> Iterator[tuple[int, RunningQemu]]:
             continue
         data = section.text.replace("\n", "\0").replace("\036", "\n").encode()
         try:
-            yield from ((int(pid), qemu) for qemu in read_text(data, target="", file=None))
+            yield from ((int(pid), qemu) for qemu in read(data, target="", file=None))
         except TargetError:
             continue
 

@@ -19,17 +19,17 @@ from vnicaudit.bench.endpoints.tools import require_tools
 from vnicaudit.bench.endpoints.turns import Say, wait_for_turns
 from vnicaudit.bench.facts.covariates import Watch
 from vnicaudit.bench.facts.guest_nic import GuestNic, guest_nic
-from vnicaudit.bench.facts.guest_process import find_guest
+from vnicaudit.bench.facts.guest_process import GuestHost, find_guest
 from vnicaudit.bench.facts.setup import host_setup_of, setup_of
 from vnicaudit.bench.paths import PathOption, domain_of, hypervisor_of, machine_of
-from vnicaudit.bench.platform import connect
 from vnicaudit.bench.readable import readable
 from vnicaudit.bench.registry import ENGINES
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.errors import EndpointError, MeasureError, VnicauditError
 from vnicaudit.model.host import DEADLINE
 from vnicaudit.model.measurement import Path, Setup, Workload
-from vnicaudit.remedy.hypervisor import Machine
+from vnicaudit.remedy.adapters import GetAdapters
+from vnicaudit.remedy.hypervisor import Hypervisor, Machine
 
 _BOOT_ID = ("cat", "/proc/sys/kernel/random/boot_id")
 _ONLINE = ("nproc",)
@@ -46,11 +46,16 @@ class LineFacts(NamedTuple):
 
 
 class OpenedEndpoints:
-    """Endpoints, each opened once, all closed when ``stack`` is left. ``seed``: for what engines
-    draw by chance. ``say``: is told what people should know, as that others measure there."""
+    """Endpoints, each opened once, all closed when ``stack`` is left. ``adapters``: how guests are
+    reached and read, loaded where there is one. ``seed``: for what engines draw by chance.
+    ``say``: is told what people should know, as that others measure there."""
 
-    def __init__(self, stack: ExitStack, seed: int = 0, say: Say = lambda _text: None) -> None:
+    def __init__(
+        self, stack: ExitStack, adapters: GetAdapters, seed: int = 0,
+        say: Say = lambda _text: None,
+    ) -> None:  # fmt: skip
         self._stack = stack
+        self._adapters = adapters
         self._seed = seed
         self._say = say
         self._open: dict[str, Endpoint] = {}
@@ -58,7 +63,7 @@ class OpenedEndpoints:
     def at(self, url: str) -> Endpoint:
         """Raises UsageError, MissingExtraError, EndpointError."""
         if url not in self._open:
-            endpoint = open_endpoint(url)
+            endpoint = open_endpoint(url, connect=self._connect)
             self._stack.callback(endpoint.close)
             self._open[url] = endpoint
         return self._open[url]
@@ -80,9 +85,10 @@ class OpenedEndpoints:
         places = [target, peer] if host is None else [target, peer, host]
         wait_for_turns([(place_of(each), each) for each in places], self._say)
         machine = self._machine(given.target)
-        known = _guest_nic(machine, given.target, mac or path.mac)
+        known = self._guest_nic(machine, given.target, mac or path.mac)
         path = replace(path, guest=known.guest, nic=known.nic)
-        return OpenedArm(Arm(given.name, path), ends, Watch(ends, path, host, machine), boot)
+        guests = None if host is None else self._guest_host(host)
+        return OpenedArm(Arm(given.name, path), ends, Watch(ends, path, guests, machine), boot)
 
     def require(self, opened: Iterable[OpenedArm], workloads: Iterable[Workload]) -> None:
         """Raises EndpointError that names every program that is missing at an end."""
@@ -109,7 +115,9 @@ class OpenedEndpoints:
             if path.domain is not None and path.hypervisor in self._open:
                 hosts.setdefault(path.hypervisor, path)
         for url, path in hosts.items():
-            found[url] = merged_setup(found.get(url), _host_setup(self._open[url], path))
+            found[url] = merged_setup(
+                found.get(url), _host_setup(self._guest_host(self._open[url]), path)
+            )
         return list(found.values())
 
     def labels(self, opened: Sequence[OpenedArm]) -> dict[str, str]:
@@ -138,11 +146,23 @@ class OpenedEndpoints:
         if domain is None:
             return None
         try:
-            host = connect(domain[1], deadline=DEADLINE)
+            host = self._connect(domain[1], deadline=DEADLINE)
             self._stack.callback(host.close)
             return host.find(domain[0])
         except VnicauditError:
             return None
+
+    def _connect(self, uri: str, *, deadline: float) -> Hypervisor:
+        return self._adapters().connect(uri, deadline=deadline)
+
+    def _guest_host(self, host: Endpoint) -> GuestHost:
+        return GuestHost(host, self._adapters().command_line)
+
+    def _guest_nic(self, machine: Machine | None, target: str, mac: str | None) -> GuestNic:
+        domain = domain_of(target)
+        if machine is None or domain is None:
+            return GuestNic()
+        return guest_nic(machine, self._adapters().texts.reading, domain[1], mac)
 
 
 def merged_setup(first: Setup | None, more: Setup) -> Setup:
@@ -155,13 +175,13 @@ def merged_setup(first: Setup | None, more: Setup) -> Setup:
     return Setup(first.endpoint, facts, left)
 
 
-def _host_setup(host: Endpoint, path: Path) -> Setup:
+def _host_setup(host: GuestHost, path: Path) -> Setup:
     try:
         with readable("what was printed"):
             guest = find_guest(host, path.domain or "", path.mac)
     except (EndpointError, MeasureError):
         guest = None
-    return host_setup_of(host, guest)
+    return host_setup_of(host.endpoint, guest)
 
 
 def _path(given: PathOption, ends: Ends, line: LineFacts, *, one_kernel: bool) -> Path:
@@ -195,11 +215,6 @@ def _same_host(given: PathOption, hypervisor: str | None) -> bool | None:
         return True
     guests = [domain_of(url) is not None for url in (given.target, given.peer)]
     return False if None not in machines and all(guests) else None
-
-
-def _guest_nic(machine: Machine | None, target: str, mac: str | None) -> GuestNic:
-    domain = domain_of(target)
-    return guest_nic(machine, domain[1] if domain is not None else "", mac)
 
 
 def _printed_line(endpoint: Endpoint, argv: Sequence[str]) -> str:

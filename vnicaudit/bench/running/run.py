@@ -22,6 +22,7 @@ from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
 from vnicaudit.bench.running.settling import settled_profile
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult, Design
+from vnicaudit.remedy.adapters import GetAdapters
 
 
 class MeasurementRequest(NamedTuple):
@@ -36,6 +37,7 @@ class MeasurementRequest(NamedTuple):
     line: LineFacts
     seed: int
     limits: ValidityLimits
+    adapters: GetAdapters
 
 
 def measurement_terms_of(request: MeasurementRequest) -> MeasurementTerms:
@@ -76,7 +78,7 @@ def bench(
     when this returns, or raises."""
     terms = measurement_terms_of(request)
     with ExitStack() as stack:
-        places = OpenedEndpoints(stack, terms.seed, listener.says)
+        places = OpenedEndpoints(stack, request.adapters, terms.seed, listener.says)
         opened = []
         for path in request.paths:
             listener.prepares(f"connecting to {path.target} and {path.peer}")

@@ -141,7 +141,7 @@ class Flips:
         return opened
 
     def _opened(self, stack: ExitStack, arm: str) -> tuple[OpenedEndpoints, OpenedArm]:
-        places = OpenedEndpoints(stack, self._request.seed, self._say_once)
+        places = OpenedEndpoints(stack, self._request.adapters, self._request.seed, self._say_once)
         self._request.listener.prepares(f"connecting to the guest of {self._mac}, {arm}")
         opened = places.open(self._path, self._request.line, self._mac)
         path = replace(opened.arm.path, name=arm)

@@ -15,6 +15,7 @@ from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.model.measurement import Design
+from vnicaudit.remedy.adapters import GetAdapters
 
 BEFORE, AFTER = "before", "after"
 
@@ -31,6 +32,7 @@ class TrialRequest(NamedTuple):
     undecided: Literal["keep", "roll-back"]
     state: Path
     listener: Listener
+    adapters: GetAdapters
     restarts: bool = False
     """What is changed takes a power cycle; else it is swapped while the guest runs."""
 

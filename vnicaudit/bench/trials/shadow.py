@@ -6,7 +6,6 @@ known before it costs anything.
 from __future__ import annotations
 
 import random
-import time
 from contextlib import ExitStack
 from ipaddress import IPv4Interface
 from typing import NamedTuple
@@ -15,7 +14,6 @@ from vnicaudit.bench import history
 from vnicaudit.bench.contract import Endpoint, RequiredTool
 from vnicaudit.bench.endpoints.tools import require_tools
 from vnicaudit.bench.judging.order import blocks
-from vnicaudit.bench.platform import elements, reading
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
@@ -32,7 +30,7 @@ from vnicaudit.bench.trials.shadow_checks import (
 )
 from vnicaudit.bench.trials.shadow_guest import NicSurroundings
 from vnicaudit.bench.trials.shadow_notes import ShadowNote, ShadowNotes
-from vnicaudit.bench.trials.shadow_plug import Tell, plugged_in
+from vnicaudit.bench.trials.shadow_plug import ShadowPlug, Tell
 from vnicaudit.bench.trials.shadow_witness import Taps, TapWitness
 from vnicaudit.errors import EndpointError, RefusedError
 from vnicaudit.model.measurement import BenchResult
@@ -69,17 +67,21 @@ class Shadow:
         self._goal = goal
         self._address = address
         self._tell = tell
-        self._agent = GuestAgent(machine)
+        self._adapters = adapters = request.adapters()
+        self._agent = GuestAgent(machine, adapters.clock)
         self._notes = ShadowNotes(request.state)
+        self._plug = ShadowPlug(machine, self._notes, tell, adapters)
 
     def measure(self) -> BenchResult:
         """Measure both; the guest is as it was when this returns, or raises. Raises RefusedError
         where that cannot be done, EndpointError where an end is lost."""
         with ExitStack() as stack:
-            places = OpenedEndpoints(stack, self._request.seed, self._request.listener.says)
+            places = OpenedEndpoints(
+                stack, self._request.adapters, self._request.seed, self._request.listener.says
+            )
             ready = self._get_ready(places)
             self._tell(self._machine.name, f"plugging the shadow NIC {ready.note.mac} in")
-            with plugged_in(self._machine, ready.note, self._notes, ready.element, self._tell):
+            with self._plug.plugged_in(ready.note, ready.element):
                 shadow_guest.set_up(
                     self._agent, ready.note, ready.ground, str(self._address.network)
                 )
@@ -91,11 +93,13 @@ class Shadow:
     def _get_ready(self, places: OpenedEndpoints) -> _Preparations:
         """Find out all that is needed, and change nothing. Raises RefusedError, EndpointError."""
         self._check_none_left()
-        number = elements().interface_number(self._goal, self._guest.mac)
+        texts = self._adapters.texts
+        number = texts.elements.interface_number(self._goal, self._guest.mac)
         if number is None:
             raise RefusedError(f"{self._guest.mac} is not one NIC of the definition")
-        goal = reading().definition_of(self._goal, self._guest.uri)
-        check_nic(self._runs(self._guest.mac), nic_of(goal, self._guest.mac), self._goal, number)
+        goal = texts.reading.definition_of(self._goal, self._guest.uri)
+        children = texts.reading.children_of(self._goal, number)
+        check_nic(self._runs(self._guest.mac), nic_of(goal, self._guest.mac), children)
         ground = shadow_guest.ground_of(self._agent, self._guest.mac, str(self._address.network))
         own = old_address(ground.addresses, self._address, self._guest.mac)
         old = self._open(places, BEFORE, own, self._guest.mac)
@@ -106,7 +110,8 @@ class Shadow:
         require_tools(old.ends.peer, [_PING])
         check_free(self._agent, old.ends.peer, self._address)
         note = self._note(ground)
-        return _Preparations(note, ground, old, elements().beside(self._goal, number, note.mac))
+        element = texts.elements.beside(self._goal, number, note.mac)
+        return _Preparations(note, ground, old, element)
 
     def _check_none_left(self) -> None:
         for note in self._notes.all():
@@ -142,7 +147,7 @@ class Shadow:
         """Wait until the shadow NIC is reached: a link takes seconds to come up, a switch's port
         more."""
         ping = ("ping", "-c", "1", "-W", "1", str(self._address.ip))
-        if not wait_until(time, lambda: peer.run(ping).code == 0, _REACHED_SECONDS):
+        if not wait_until(self._adapters.clock, lambda: peer.run(ping).code == 0, _REACHED_SECONDS):
             raise EndpointError(
                 f"{peer.url} does not reach the shadow NIC at {self._address.ip} within "
                 f"{_REACHED_SECONDS:g} s: does the network, or a firewall of the guest, keep "
@@ -173,7 +178,8 @@ class Shadow:
         return TapWitness(taps, self._request.listener)
 
     def _runs(self, mac: str) -> Nic | None:
-        return nic_of(reading().definition_of(self._machine.live(), self._guest.uri), mac)
+        reading = self._adapters.texts.reading
+        return nic_of(reading.definition_of(self._machine.live(), self._guest.uri), mac)
 
     def _open(self, places: OpenedEndpoints, arm: str, address: str, mac: str) -> OpenedArm:
         """Each NIC with a session of its own, in which its settings are found."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from ipaddress import IPv4Interface, ip_interface
 
 import msgspec
 
 from vnicaudit.bench.contract import Endpoint
-from vnicaudit.bench.platform import reading
 from vnicaudit.bench.profiles.options import EngineSetting, with_options
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.errors import RefusedError, UsageError
@@ -56,15 +55,15 @@ def bound_to_address(profile: Profile) -> Profile:
     return with_options(profile, [EngineSetting("iperf3", "bind", "yes")])
 
 
-def check_nic(runs: Nic | None, goal: Nic | None, definition: bytes, number: int) -> None:
+def check_nic(runs: Nic | None, goal: Nic | None, children: Collection[str]) -> None:
     """Raises RefusedError where a second NIC like the one of the definition cannot be plugged in
-    beside what runs."""
-    reasons = tuple(_against(runs, goal, definition, number))
+    beside what runs. ``children``: tags of the child elements that it has in the definition."""
+    reasons = tuple(_against(runs, goal, children))
     if reasons:
         raise RefusedError("; ".join(reasons))
 
 
-def _against(runs: Nic | None, goal: Nic | None, definition: bytes, number: int) -> Iterator[str]:
+def _against(runs: Nic | None, goal: Nic | None, children: Collection[str]) -> Iterator[str]:
     if runs is None or goal is None:
         yield "what runs has no such NIC"
         return
@@ -78,7 +77,6 @@ def _against(runs: Nic | None, goal: Nic | None, definition: bytes, number: int)
             return
     if goal.declared.link_state == "down":
         yield "its link is down in the definition"
-    children = reading().children_of(definition, number)
     yield from (text for child, text in _KINDS.items() if child in children)
 
 

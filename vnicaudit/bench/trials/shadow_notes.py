@@ -5,7 +5,6 @@ as it was. What is noted here and has nobody who works on it was left by a proce
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,8 +45,7 @@ class ShadowNotes:
         """On disk when this returns. Raises JournalError where it cannot be kept."""
         with writing(self._folder):
             make_private(self._folder)
-        dated = msgspec.structs.replace(note, at=time.time())
-        write_private(self._path(note), msgspec.json.format(msgspec.json.encode(dated), indent=1))
+        write_private(self._path(note), msgspec.json.format(msgspec.json.encode(note), indent=1))
 
     def forget(self, note: ShadowNote) -> None:
         """All is as it was."""

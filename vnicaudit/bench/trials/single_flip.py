@@ -113,7 +113,9 @@ class SingleFlip:
         return result.decision or _NOTHING
 
     def _places(self, stack: ExitStack) -> OpenedEndpoints:
-        return OpenedEndpoints(stack, self._request.seed, self._request.listener.says)
+        return OpenedEndpoints(
+            stack, self._request.adapters, self._request.seed, self._request.listener.says
+        )
 
     def _open(self, places: OpenedEndpoints, mac: str, arm: str) -> OpenedArm:
         self._request.listener.prepares(f"connecting to the guest of {mac}, {arm}")

@@ -27,11 +27,13 @@ from vnicaudit.cli.bench.options import (
 from vnicaudit.cli.options.output import output_options
 from vnicaudit.cli.options.records import Number, as_record
 from vnicaudit.cli.options.state import state_option
+from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:
     from vnicaudit.bench.profiles.profile import Profile
     from vnicaudit.bench.running.run import MeasurementRequest
+    from vnicaudit.remedy.adapters import GetAdapters
 
 _EPILOG = """\b
 A path is [NAME=]TARGET[,PEER]. TARGET is the end under test; PEER sends the load,
@@ -140,8 +142,9 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
 @report_options
 @state_option
 @output_options
+@pass_wiring
 @as_record(BenchRunOptions)
-def command(options: BenchRunOptions) -> int:
+def command(options: BenchRunOptions, wiring: Wiring) -> int:
     """Measure PATHs by a profile: one, several side by side, or one in several states.
 
     The order of the runs is random, one run is one sample, and what does not count is told by the
@@ -151,12 +154,12 @@ def command(options: BenchRunOptions) -> int:
     from vnicaudit.cli.bench.output import check_places, measure
 
     check_places(options.report)
-    request = _request(options)
+    request = _request(options, wiring.adapters)
     measurement_terms_of(request)
     return measure(request, options, options.fail_on)
 
 
-def _request(options: BenchRunOptions) -> MeasurementRequest:
+def _request(options: BenchRunOptions, adapters: GetAdapters) -> MeasurementRequest:
     from vnicaudit.bench.paths import parse_paths
     from vnicaudit.bench.running.run import MeasurementRequest
 
@@ -171,6 +174,7 @@ def _request(options: BenchRunOptions) -> MeasurementRequest:
         line=line_of(options.line),
         seed=seed,
         limits=limits_of(profile, options.max_steal, options.max_cpu_wait),
+        adapters=adapters,
     )
 
 

@@ -20,10 +20,12 @@ from vnicaudit.cli.bench.options import (
 from vnicaudit.cli.options.output import output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.state import state_option
+from vnicaudit.cli.wiring import Wiring, pass_wiring
 
 if TYPE_CHECKING:
     from vnicaudit.bench.profiles.profile import Profile
     from vnicaudit.bench.running.run import MeasurementRequest
+    from vnicaudit.remedy.adapters import GetAdapters
 
 _EPILOG = """\b
 Examples:
@@ -87,8 +89,9 @@ class BenchSearchOptions(MeasuringOptions, frozen=True, kw_only=True):
 @report_options
 @state_option
 @output_options
+@pass_wiring
 @as_record(BenchSearchOptions)
-def command(options: BenchSearchOptions) -> int:
+def command(options: BenchSearchOptions, wiring: Wiring) -> int:
     """Search for the highest rate at which at most 0.5 % is lost: of DNS queries that the target's
     own server answers, or of UDP packets in frames of 64 bytes.
 
@@ -97,10 +100,10 @@ def command(options: BenchSearchOptions) -> int:
     from vnicaudit.cli.bench.output import check_places, measure
 
     check_places(options.report)
-    return measure(request_of(options), options, "never")
+    return measure(request_of(options, wiring.adapters), options, "never")
 
 
-def request_of(options: BenchSearchOptions) -> MeasurementRequest:
+def request_of(options: BenchSearchOptions, adapters: GetAdapters) -> MeasurementRequest:
     """The search that the options ask for. Raises UsageError where it cannot be run."""
     from vnicaudit.bench.paths import parse_paths
     from vnicaudit.bench.running.run import MeasurementRequest
@@ -115,6 +118,7 @@ def request_of(options: BenchSearchOptions) -> MeasurementRequest:
         line=line_of(options.line),
         seed=drawn_seed(),
         limits=limits_of(profile, options.max_steal, options.max_cpu_wait),
+        adapters=adapters,
     )
 
 

@@ -114,7 +114,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
         return RefusedError.exit_code if not_done else 0
     context = run_context(options, wiring, options.mode, options.schedule)
     _check_reachable(steps, context, options)
-    trial, address = trial_order(options), shadow_address(options.trials)
+    trial, address = trial_order(options, wiring.adapters), shadow_address(options.trials)
     if options.schedule.dry_run:
         return _print_dry_run(dry_run_apply(steps, data, context), not_done, options)
     units = context.kinds.units(steps)
@@ -126,7 +126,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
         yes=options.schedule.yes,
     )
     tell_damage(damaged(context.state))
-    take_shadows_out(options)
+    take_shadows_out(options, wiring.adapters)
     refused = RefusedError.exit_code if not_done else 0
     if trial is not None and design == "flips":
         # a hang-up ends it: it gives the guest back as it was, and would go on for hours

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vnicaudit.bench.trials.single_flip import TrialFactory
     from vnicaudit.model.measurement import BenchResult, Design
     from vnicaudit.model.plan import Step
+    from vnicaudit.remedy.adapters import GetAdapters
     from vnicaudit.remedy.applying.apply import RunContext
     from vnicaudit.remedy.applying.kinds import KindTable
     from vnicaudit.remedy.applying.run_request import UnitRequest
@@ -132,7 +133,7 @@ def trials_of(order: TrialRequest) -> TrialFactory:
     return TrialFactory(order)
 
 
-def trial_order(options: ApplyOptions) -> TrialRequest | None:
+def trial_order(options: ApplyOptions, adapters: GetAdapters) -> TrialRequest | None:
     """The measurement asked for; None where there is none. Raises UsageError."""
     wanted = options.trials
     if wanted.bench is None:
@@ -165,6 +166,7 @@ def trial_order(options: ApplyOptions) -> TrialRequest | None:
         undecided=_undecided(wanted),
         state=Path(options.folder),
         listener=BenchProgress(options.output),
+        adapters=adapters,
         restarts=options.mode == "restart",
     )
 

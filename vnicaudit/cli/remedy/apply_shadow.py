@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from vnicaudit.bench.trials.request import TrialRequest
     from vnicaudit.model.plan import Step
+    from vnicaudit.remedy.adapters import GetAdapters
     from vnicaudit.remedy.applying.apply import RunContext
 
 
@@ -36,16 +37,17 @@ def shadow_address(options: BenchOptions) -> IPv4Interface | None:
     return temporary_address(text)
 
 
-def take_shadows_out(options: RemedyOptions) -> None:
+def take_shadows_out(options: RemedyOptions, adapters: GetAdapters) -> None:
     """Be rid of what an ended process left in guests, and say so."""
     state = Path(options.folder)
     if not (state / "shadows").is_dir():
         return
-    from vnicaudit.bench.trials.shadow_plug import clean_up
+    from vnicaudit.bench.trials.shadow_plug import LeftShadows
 
     connection = options.connection
     say = telling(quiet=options.output.quiet)
-    clean_up(state, connection.deadline, say, frozenset(connection.trusted_uris))
+    left = LeftShadows(state, adapters(), say, frozenset(connection.trusted_uris))
+    left.take_out(connection.deadline)
 
 
 def measure_beside(

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from vnicaudit.bench.endpoints.opening import open_endpoint, parse
+from vnicaudit.bench.endpoints.opening import parse
 from vnicaudit.errors import ActionError, EndpointError
 from vnicaudit.model.measurement import Ran
 from vnicaudit.remedy.cloud import CommandOutput
@@ -34,7 +34,7 @@ class Controller:
     may take. ``connect``: opens an endpoint."""
 
     def __init__(
-        self, url: str, command: tuple[str, ...], seconds: float, connect: Connect = open_endpoint
+        self, url: str, command: tuple[str, ...], seconds: float, connect: Connect
     ) -> None:
         parse(url)
         self._connect = connect

@@ -130,7 +130,7 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
         dry_run_rollback(run, selection, context, show)
         flush()
     confirm(f"{what}, --mode {mode}?", yes=options.schedule.yes)
-    take_shadows_out(options)
+    take_shadows_out(options, wiring.adapters)
     with hang_up_noted() as halted:
         context = replace(context, halted=halted)
         went = rollback(run, selection, context, telling(quiet=options.output.quiet))

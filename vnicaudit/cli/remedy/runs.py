@@ -157,7 +157,7 @@ def _recover(options: RunsOptions, wiring: Wiring) -> int:
     from vnicaudit.remedy.applying.recovering import recover
     from vnicaudit.reports.safe import safe
 
-    take_shadows_out(options)
+    take_shadows_out(options, wiring.adapters)
     codes = [0]
     with hang_up_noted():
         for one in recover(

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from vnicaudit.knowledge.models import normal_model
 from vnicaudit.model.definition_refusal import MULTICAST
-from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.domain import Domain, DomainConfig, Marked
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig, is_multicast
 from vnicaudit.model.platform_name import INFRA_CODE
@@ -47,7 +47,7 @@ def domains(resources: Iterable[Resource], where: Location) -> Iterator[Domain]:
             _config(resource.body, kind or "kvm", len(known)),
             place,
             tuple(known) if whole else (),
-            mark=address,
+            known_by=Marked(address),
             unjudged="" if whole else _NEEDS,
         )
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.domain import Domain, DomainConfig, FromManifest
 from vnicaudit.model.kubevirt import Manifest, Preference
 from vnicaudit.model.platform_name import KUBEVIRT
 from vnicaudit.model.readiness import Readiness
@@ -97,7 +97,7 @@ def domain_of(found: Object, known: list[Referred], target: str) -> Domain | Non
         ),
         location=location_of(found.place.at("metadata", "name") or found.place, target),
         nics=nics,
-        preference_file=beside,
+        known_by=None if beside is None else FromManifest(beside),
         unjudged=_WHOLE.format(lacks) if lacks else "",
     )
 

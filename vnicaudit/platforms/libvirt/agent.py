@@ -23,9 +23,10 @@ import msgspec
 from lxml import etree
 
 from vnicaudit.model.domain import Domain, DomainState
+from vnicaudit.model.readiness import Readiness
 from vnicaudit.platforms.libvirt.binding import libvirt
-from vnicaudit.platforms.libvirt.uri import Uri
 from vnicaudit.platforms.libvirt.workers import WorkerThreads
+from vnicaudit.text.libvirt_uri import Uri
 
 CHANNEL = "org.qemu.guest_agent.0"
 _THREADS = 8
@@ -111,7 +112,7 @@ def with_agent(domain: Domain, *, connected: bool, facts: GuestFacts | None) -> 
     return msgspec.structs.replace(domain, declared=declared).with_state(state)
 
 
-def upgraded_readiness(readiness: str, state: DomainState) -> str:
+def upgraded_readiness(readiness: Readiness, state: DomainState) -> Readiness:
     """The verdict of the definition in the light of what the agent says, which is what runs.
 
     A Linux distribution with a kernel of version 4 or later drives virtio 1.0, and any system but

@@ -13,7 +13,7 @@ from vnicaudit.model.version import Version
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.connection import explain
 from vnicaudit.platforms.libvirt.networks import network_of
-from vnicaudit.platforms.libvirt.uri import Uri
+from vnicaudit.text.libvirt_uri import Uri
 
 _QEMU = "QEMU"
 """``virConnectGetType`` of the QEMU driver; for KVM too."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.libvirt.binding import libvirt
-from vnicaudit.platforms.libvirt.uri import Uri
+from vnicaudit.text.libvirt_uri import Uri
 from vnicaudit.text.secrets import masked_message
 
 _KEEPALIVE = (5, 3)

@@ -20,7 +20,7 @@ from vnicaudit.base.deadlines import DaemonCall, TimeUpError
 from vnicaudit.errors import ActionError, GoneError, SilentError
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.connection import explain
-from vnicaudit.platforms.libvirt.uri import Uri
+from vnicaudit.text.libvirt_uri import Uri
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ from vnicaudit.platforms.libvirt.capabilities import is_here
 from vnicaudit.platforms.libvirt.connection import be_silent, refuse, start_event_loop
 from vnicaudit.platforms.libvirt.connection_pool import ConnectionPool, PooledConnection
 from vnicaudit.platforms.libvirt.state import state_of
-from vnicaudit.platforms.libvirt.uri import Uri, parse
+from vnicaudit.text.libvirt_uri import Uri, parse
 
 T = TypeVar("T")
 

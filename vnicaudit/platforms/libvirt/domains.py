@@ -26,7 +26,7 @@ from vnicaudit.platforms.libvirt.connection import explain
 from vnicaudit.platforms.libvirt.networks import resolve_networks
 from vnicaudit.platforms.libvirt.staged import coming, staged
 from vnicaudit.platforms.libvirt.state import DomainListing
-from vnicaudit.platforms.libvirt.uri import Uri
+from vnicaudit.text.libvirt_uri import Uri
 
 
 class Fetched(msgspec.Struct, frozen=True):

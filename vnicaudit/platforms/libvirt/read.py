@@ -22,9 +22,9 @@ from vnicaudit.platforms.libvirt.domains import (
     definition_from,
     domain_from,
 )
-from vnicaudit.platforms.libvirt.uri import parse
 from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, VisitFailure, start
 from vnicaudit.platforms.libvirt.workers import HostSilentError
+from vnicaudit.text.libvirt_uri import parse
 
 T = TypeVar("T", Domain, JudgedDefinition)
 

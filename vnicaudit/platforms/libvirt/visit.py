@@ -22,8 +22,8 @@ from vnicaudit.platforms.libvirt.capabilities import emulator_version, is_here, 
 from vnicaudit.platforms.libvirt.connection import explain, open_read_only
 from vnicaudit.platforms.libvirt.domains import Fetched, fetch
 from vnicaudit.platforms.libvirt.state import DomainListing, list_domains
-from vnicaudit.platforms.libvirt.uri import Uri
 from vnicaudit.platforms.libvirt.workers import Mailbox, Pulse, WorkerThreads
+from vnicaudit.text.libvirt_uri import Uri
 
 _LOCAL_THREADS = 4
 _REMOTE_THREADS = 32

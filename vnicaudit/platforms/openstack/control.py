@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Protocol
 
 from vnicaudit.base.shell import word
 from vnicaudit.errors import ActionError, GoneError, TargetError, UnseenError
 from vnicaudit.model.cloud_state import PortState, ServerState
-from vnicaudit.platforms.openstack import connect as entrance
 from vnicaudit.platforms.openstack import states
 from vnicaudit.platforms.openstack.client import AnswerError, ChangingClient, part
+from vnicaudit.platforms.openstack.connect import CloudLogin
+from vnicaudit.platforms.openstack.connect import connect as log_in
 from vnicaudit.platforms.openstack.failures import bare_url, plain
 from vnicaudit.platforms.openstack.flavor_copies import FlavorCopies
 from vnicaudit.platforms.openstack.versions import microversion_text, releases
@@ -50,9 +52,16 @@ _UNSEEN_VOLUME = (
 )
 
 
-def connect(name: str, *, deadline: float) -> Control:
+class LogIn(Protocol):
+    """How a cloud is entered."""
+
+    def __call__(self, name: str, *, deadline: float) -> CloudLogin:
+        """As :func:`vnicaudit.platforms.openstack.connect.connect`."""
+
+
+def connect(name: str, *, deadline: float, login: LogIn = log_in) -> Control:
     """A cloud that servers can be changed in. Raises TargetError where it cannot be reached."""
-    cloud = entrance.connect(name, deadline=deadline)
+    cloud = login(name, deadline=deadline)
     control = Control(cloud, ChangingClient(cloud))
     try:
         control.open()
@@ -64,7 +73,7 @@ def connect(name: str, *, deadline: float) -> Control:
 class Control(FlavorCopies):
     """A Cloud (``vnicaudit/remedy/cloud.py``). Any thread may use it."""
 
-    def __init__(self, cloud: entrance.CloudLogin, client: ChangingClient) -> None:
+    def __init__(self, cloud: CloudLogin, client: ChangingClient) -> None:
         super().__init__(client)
         self.name = cloud.name
         self.key = ""

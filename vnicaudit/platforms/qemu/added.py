@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from vnicaudit.model.nic import RunningNic
+from vnicaudit.model.nic import Evidence, RunningNic
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.build import unread_file
 from vnicaudit.platforms.qemu.faults import broken_options, misplaced_options, unnamed
 from vnicaudit.platforms.qemu.nics import added_nics
 
-_EVIDENCE = "arguments in <qemu:commandline>"
+_EVIDENCE: Evidence = "arguments in <qemu:commandline>"
 
 
 class NicsInArguments(NamedTuple):

@@ -52,6 +52,7 @@ def _without_remarks(data: bytes) -> bytes:
 
 
 def _read_content(content: Content) -> Iterator[Item]:
+    from vnicaudit.model.domain import Marked
     from vnicaudit.platforms.qemu.domain import domain_of
     from vnicaudit.platforms.qemu.read import read_parts
 
@@ -63,7 +64,7 @@ def _read_content(content: Content) -> Iterator[Item]:
             continue
         number += 1
         mark = f"#{number}" if qemu.name is None else qemu.name
-        domain = replace(domain_of(qemu, content.target), mark=mark)
+        domain = replace(domain_of(qemu, content.target), known_by=Marked(mark))
         yield domain
         yield from domain.unread
 

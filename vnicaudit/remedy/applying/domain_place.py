@@ -7,9 +7,11 @@ from typing import NamedTuple
 from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.definition_transactions import DomainTransaction
 from vnicaudit.remedy.applying.events import Defined, KeptRunning
+from vnicaudit.remedy.applying.kept_texts import KeptKind
 from vnicaudit.remedy.applying.work import UnitWork
 from vnicaudit.remedy.definitions import Texts
 from vnicaudit.remedy.guest.agent import GuestAgent
+from vnicaudit.remedy.guest.network import GuestSettings
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
 from vnicaudit.remedy.trial import Trial
 
@@ -31,18 +33,23 @@ class DomainPlace(NamedTuple):
     @property
     def agent(self) -> GuestAgent:
         """The guest, as its agent shows it."""
-        return GuestAgent(self.machine)
+        return GuestAgent(self.machine, self.adapters.clock)
+
+    @property
+    def settings(self) -> GuestSettings:
+        """The settings of the guest on its interfaces."""
+        return self.adapters.settings(self.machine, self.adapters.clock)
 
 
 DomainWork = UnitWork[DomainPlace, DomainTransaction]
 
 
-def kept_definition(work: DomainWork, kind: str) -> bytes:
+def kept_definition(work: DomainWork, kind: KeptKind) -> bytes:
     """A definition that was kept. Raises KeptError where it is not what it was."""
     return work.texts.get(kind, _digest(work, kind), work.transaction.by_hand())
 
 
-def _digest(work: DomainWork, kind: str) -> str | None:
+def _digest(work: DomainWork, kind: KeptKind) -> str | None:
     """The digest that the journal records of a kept definition of that kind; None where it records
     none, as in journals of older versions."""
     if kind in ("before", "goal"):

@@ -25,6 +25,7 @@ from vnicaudit.remedy.applying.events import (
     Stopping,
     Undoing,
 )
+from vnicaudit.remedy.applying.kept_texts import KeptKind
 from vnicaudit.remedy.applying.notes import UnwrittenNotes
 from vnicaudit.remedy.applying.result import Result
 from vnicaudit.remedy.applying.verifying import failed
@@ -94,10 +95,10 @@ def leave_nobody_off(work: DomainWork) -> None:
             power.start(back)
 
 
-def definition_kind(transaction: DomainTransaction, *, undoing: bool) -> str:
+def definition_kind(transaction: DomainTransaction, *, undoing: bool) -> KeptKind:
     """Which definition the guest's NICs are taken from."""
     if transaction.before == transaction.goal:
-        return hotswap.RUNNING if undoing else "before"
+        return "running" if undoing else "before"
     return "before" if undoing else "settled"
 
 

@@ -7,6 +7,8 @@ is given back, through its agent, what it had set on the old one.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from vnicaudit.errors import ActionError, GuestError, RefusedError, SilentError
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.remedy.applying.definition_transactions import nic_of, unmet
@@ -23,13 +25,14 @@ from vnicaudit.remedy.applying.events import (
     Stayed,
 )
 from vnicaudit.remedy.applying.journal import seconds_since
+from vnicaudit.remedy.applying.kept_texts import KeptKind
 from vnicaudit.remedy.applying.transaction import NicChanges
 from vnicaudit.remedy.applying.verifying import wait_until
-from vnicaudit.remedy.guest import network as guest_network
 from vnicaudit.remedy.guest.agent import by_mac
+from vnicaudit.remedy.guest.batch import aged
 
-RUNNING = "running"
-"""The definition that ran, kept where the persistent one does not say what to go back to."""
+NicPresence = Literal["none", "wanted", "other"]
+
 _SOON = 0.02
 _UNPLUG_SECONDS = 30.0
 _BIND_SECONDS = 30.0
@@ -43,7 +46,7 @@ def capture(work: DomainWork) -> None:
     """Note what the guest has set on each NIC, where that is not known from an earlier life.
     Raises GuestError for what could not be put back: the NIC is a member of a bond, say."""
     if work.transaction.before == work.transaction.goal and work.notes.last(Captured) is None:
-        kept = work.texts.keep(RUNNING, work.place.machine.live())
+        kept = work.texts.keep("running", work.place.machine.live())
         work.notes.write(KeptRunning(kept))
     for one in work.transaction.nic_changes:
         if _captured(work, one.mac) is None:
@@ -58,7 +61,7 @@ def not_put_back(work: DomainWork) -> list[str]:
     return [note for captured in work.notes.all(Captured) for note in captured.network.notes]
 
 
-def swap(work: DomainWork, *, kind: str) -> None:
+def swap(work: DomainWork, *, kind: KeptKind) -> None:
     """Have the guest run with the NICs of the definition of that ``kind`` (``settled``,
     ``before``). What runs so already is left alone, but for what the guest had set on it."""
     for one in work.transaction.nic_changes:
@@ -68,14 +71,14 @@ def swap(work: DomainWork, *, kind: str) -> None:
         _complete(work, one, kind)
 
 
-def repair(work: DomainWork, *, kind: str) -> None:
+def repair(work: DomainWork, *, kind: KeptKind) -> None:
     """Give the guest the NICs of that definition that were taken from it; exchange none."""
     for one in work.transaction.nic_changes:
         _settle(work, one)
         _complete(work, one, kind)
 
 
-def _complete(work: DomainWork, one: NicChanges, kind: str) -> None:
+def _complete(work: DomainWork, one: NicChanges, kind: KeptKind) -> None:
     if _running(work, one) == "none":
         _attach(work, one, kind)
         _restore(work, one, anew=True)
@@ -97,8 +100,8 @@ def _settle(work: DomainWork, one: NicChanges) -> None:
         wait_until(work.clock, lambda: _running(work, one) == "none", left, _SOON)
 
 
-def _running(work: DomainWork, one: NicChanges) -> str:
-    """``none``, ``wanted`` or ``other``: which device with that MAC the guest has now."""
+def _running(work: DomainWork, one: NicChanges) -> NicPresence:
+    """Which device with that MAC the guest has now."""
     live = work.place.texts.reading.definition_of(
         work.place.machine.live(), work.transaction.target
     )
@@ -137,7 +140,7 @@ def _request_detach(work: DomainWork, one: NicChanges) -> None:
     work.place.machine.detach(work.place.texts.elements.for_attach(live, number))
 
 
-def _attach(work: DomainWork, one: NicChanges, kind: str) -> None:
+def _attach(work: DomainWork, one: NicChanges, kind: KeptKind) -> None:
     work.notes.write(Attaching(one.mac))
     work.tell(f"attaching {one.mac}")
     definition = kept_definition(work, kind)
@@ -167,12 +170,12 @@ def _restore(work: DomainWork, one: NicChanges, *, anew: bool) -> None:
     network = _captured(work, one.mac)
     if network is None:
         return
-    if not anew and not guest_network.missing(work.place.agent, one.mac, network):
+    if not anew and not work.place.settings.missing(one.mac, network):
         return
     work.notes.write(Restoring(one.mac))
     work.tell(f"putting back addresses and routes of {one.mac}")
-    guest_network.restore(work.place.agent, one.mac, network)
-    missing = guest_network.missing(work.place.agent, one.mac, network)
+    work.place.settings.restore(one.mac, network)
+    missing = work.place.settings.missing(one.mac, network)
     if missing:
         raise NotTakenError(f"the guest did not take back: {'; '.join(missing[:5])}")
     work.notes.write(Restored(one.mac))
@@ -180,7 +183,7 @@ def _restore(work: DomainWork, one: NicChanges, *, anew: bool) -> None:
 
 def _read_network(work: DomainWork, mac: str) -> GuestNetwork:
     try:
-        return guest_network.capture(work.place.agent, mac)
+        return work.place.settings.capture(mac)
     except SilentError:
         raise
     except RefusedError as error:
@@ -190,5 +193,5 @@ def _read_network(work: DomainWork, mac: str) -> GuestNetwork:
 def _captured(work: DomainWork, mac: str) -> GuestNetwork | None:
     for captured in work.notes.all(Captured):
         if captured.mac == mac:
-            return guest_network.aged(captured.network, work.clock.time() - captured.seconds)
+            return aged(captured.network, work.clock.time() - captured.seconds)
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.private_files import write_private, write_several_private
@@ -10,6 +11,10 @@ from vnicaudit.errors import KeptError
 from vnicaudit.remedy.applying.events import Begin
 from vnicaudit.remedy.applying.journal_line import Entry, JournalLine, decoded, encoded
 from vnicaudit.remedy.digests import digest
+
+KeptKind = Literal["before", "goal", "settled", "running"]
+"""A definition of a unit: the one there was, the one that is to be, what libvirt made of that, and
+what ran, where the persistent one does not say what to go back to."""
 
 
 class KeptTexts:
@@ -19,7 +24,7 @@ class KeptTexts:
         self._folder = folder / "definitions"
         self._key = key
 
-    def keep(self, kind: str, data: bytes) -> str:
+    def keep(self, kind: KeptKind, data: bytes) -> str:
         """Keep one; its digest. On disk when this returns."""
         write_private(self._path(kind), data)
         return digest(data)
@@ -28,7 +33,7 @@ class KeptTexts:
         """Keep the one that there is, and the one that is to be. On disk when this returns."""
         write_several_private(((self._path("before"), before), (self._path("goal"), goal)))
 
-    def get(self, kind: str, wanted: str | None, by_hand: str = "") -> bytes:
+    def get(self, kind: KeptKind, wanted: str | None, by_hand: str = "") -> bytes:
         """One that was kept; ``wanted`` is its digest, as the journal says it (None: it does
         not). Raises KeptError where there is none, or another; ``by_hand`` is what else can be
         done then."""
@@ -46,7 +51,7 @@ class KeptTexts:
             )
         return data
 
-    def has(self, kind: str) -> bool:
+    def has(self, kind: KeptKind) -> bool:
         """True where a text of that kind was kept."""
         return self._path(kind).is_file()
 
@@ -69,11 +74,11 @@ class KeptTexts:
     def _transaction_path(self) -> Path:
         return self._folder / f"{self._key}.task.json"
 
-    def path(self, kind: str) -> Path:
+    def path(self, kind: KeptKind) -> Path:
         """Where one is kept."""
         return self._path(kind)
 
-    def _path(self, kind: str) -> Path:
+    def _path(self, kind: KeptKind) -> Path:
         return self._folder / f"{self._key}.{kind}.xml"
 
 

@@ -235,7 +235,7 @@ def guest_before(
     interrupted. Raises RefusedError where a hot swap needs its agent and none answers."""
     if not active or mode == "next-boot":
         return GuestBefore()
-    agent = GuestAgent(machine)
+    agent = GuestAgent(machine, adapters.clock)
     found = read_guest(machine, macs, agent.answers, agent.interfaces, adapters)
     if mode == "hotswap" and not found.agent:
         raise UnitRefusedError(

@@ -8,9 +8,9 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
-import time
 from collections.abc import Iterator, Sequence
 
+from vnicaudit.base.clock import Clock
 from vnicaudit.base.identifiers import MAC
 from vnicaudit.errors import GuestError
 from vnicaudit.model.machine import GuestExit, GuestInterface
@@ -25,10 +25,12 @@ _NAME_MAX = 64
 
 
 class GuestAgent:
-    """Asks one guest. Raises GuestError where it does not answer as it should."""
+    """Asks one guest. Raises GuestError where it does not answer as it should. ``clock``: by which
+    a program in the guest is waited for."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, clock: Clock) -> None:
         self._machine = machine
+        self._clock = clock
 
     def answers(self) -> bool:
         """True where the guest's agent answers now."""
@@ -53,16 +55,16 @@ class GuestAgent:
             arguments["input-data"] = base64.b64encode(stdin).decode()
         started = self._machine.ask_agent("guest-exec", _SECONDS, **arguments)
         pid = started.get("pid") if isinstance(started, dict) else None
-        end = time.monotonic() + _PROGRAM_SECONDS
+        end = self._clock.monotonic() + _PROGRAM_SECONDS
         while True:
             status = self._machine.ask_agent("guest-exec-status", _SECONDS, pid=pid)
             if not isinstance(status, dict):
                 raise GuestError(f"the guest's agent did not say how {program} ended")
             if status.get("exited"):
                 return _ran(status)
-            if time.monotonic() > end:
+            if self._clock.monotonic() > end:
                 raise GuestError(f"{program} did not end in the guest")
-            time.sleep(_POLL)
+            self._clock.sleep(_POLL)
 
 
 def by_mac(interfaces: Sequence[GuestInterface]) -> dict[str, GuestInterface]:

@@ -15,25 +15,61 @@ interfaces in other network namespaces that stand on it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
+from vnicaudit.base.clock import Clock
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.remedy.guest import links as guest_links
 from vnicaudit.remedy.guest import neighbours as guest_neighbours
 from vnicaudit.remedy.guest import routes as guest_routes
 from vnicaudit.remedy.guest.addresses import is_restored, read_addresses
+from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.guest.answers import Guest
 from vnicaudit.remedy.guest.batch import BATCH, Device, aged, batch
 from vnicaudit.remedy.guest.capture import captured
 from vnicaudit.remedy.guest.route_fields import read_routes
 from vnicaudit.remedy.guest.words import excerpt
 from vnicaudit.remedy.guest.words import mac as mac_word
+from vnicaudit.remedy.hypervisor import Machine
 
 __all__ = ["Guest", "aged", "capture", "missing", "restore"]
 
 _ATTEMPTS = 3
 """udev may rename a new interface after it was found, or have made its old name another name of
 it."""
+
+
+class GuestSettings(Protocol):
+    """The settings of a guest on its interfaces."""
+
+    def capture(self, mac: str) -> GuestNetwork:
+        """As :func:`capture`."""
+
+    def restore(self, mac: str, network: GuestNetwork) -> None:
+        """As :func:`restore`."""
+
+    def missing(self, mac: str, network: GuestNetwork) -> tuple[str, ...]:
+        """As :func:`missing`."""
+
+
+class LinuxSettings:
+    """Those of a Linux guest, by its agent and the programs of iproute2 in it."""
+
+    def __init__(self, machine: Machine, clock: Clock) -> None:
+        self._guest = GuestAgent(machine, clock)
+
+    def capture(self, mac: str) -> GuestNetwork:
+        """As :func:`capture`."""
+        return capture(self._guest, mac)
+
+    def restore(self, mac: str, network: GuestNetwork) -> None:
+        """As :func:`restore`."""
+        restore(self._guest, mac, network)
+
+    def missing(self, mac: str, network: GuestNetwork) -> tuple[str, ...]:
+        """As :func:`missing`."""
+        return missing(self._guest, mac, network)
 
 
 def capture(guest: Guest, mac: str) -> GuestNetwork:

@@ -41,8 +41,8 @@ class DomainTargets:
     def plan(self, targets: tuple[Target, ...], parts: PlanParts) -> None:
         """Each domain, once."""
         context = self._context
-        connect, live = context.adapters.connect, context.run.live
-        guests = AgentNames(connect, live.deadline) if live.agent else None
+        live = context.run.live
+        guests = AgentNames(context.adapters, live.deadline) if live.agent else None
         nics = self._nics(targets, InterfaceNames(guests or no_names))
         planner = DomainPlanner(context.judges, nics)
         try:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 
 from vnicaudit.errors import ActionError, TargetError
+from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.guest.agent import GuestAgent, by_mac
-from vnicaudit.remedy.hypervisor import ConnectHypervisor, Hypervisor
+from vnicaudit.remedy.hypervisor import Hypervisor
 from vnicaudit.remedy.planning.source import Source
 
 _SECONDS = 30.0
@@ -22,8 +22,9 @@ class AgentNames:
     """Asks guests of live hosts. libvirt lets nobody ask on a read-only connection, so there is
     another one, for that alone; a host that refuses it has no names."""
 
-    def __init__(self, connect: ConnectHypervisor, deadline: float) -> None:
-        self._connect = connect
+    def __init__(self, adapters: Adapters, deadline: float) -> None:
+        self._connect = adapters.connect
+        self._clock = adapters.clock
         self._deadline = deadline
         self._hosts: dict[str, Hypervisor | None] = {}
         self._left: dict[str, float] = {}
@@ -37,13 +38,13 @@ class AgentNames:
         host = self._host(source.target)
         if host is None or self._left.setdefault(source.target, _SECONDS) <= 0:
             return {}
-        began = time.monotonic()
+        began = self._clock.monotonic()
         try:
-            found = by_mac(GuestAgent(host.machine(uuid)).interfaces())
+            found = by_mac(GuestAgent(host.machine(uuid), self._clock).interfaces())
         except ActionError:
             return {}
         finally:
-            self._left[source.target] -= time.monotonic() - began
+            self._left[source.target] -= self._clock.monotonic() - began
         return {mac: interface.name for mac, interface in found.items()}
 
     def close(self) -> None:

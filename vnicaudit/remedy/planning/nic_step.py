@@ -14,7 +14,6 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import DomainUnit, FileUnit, GuestView, StepWords, UnitStep
-from vnicaudit.model.platform_name import DOMAIN_FILE, LIBVIRT
 from vnicaudit.remedy.definitions import Texts
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.planning import gates
@@ -64,7 +63,6 @@ def nic_step(
     any_procedure = proposed.any_procedure
     return UnitStep(
         id="",
-        platform=LIBVIRT if live else DOMAIN_FILE,
         target=source.target,
         about=domain.ref_of(nic),
         owner=domain.declared.owner,

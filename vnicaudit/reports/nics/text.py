@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from vnicaudit.audit.rows import nic_row
 from vnicaudit.base.counting import count
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import NicRow
 from vnicaudit.reports.facts_text import facts, facts_text, type_of
@@ -109,7 +109,7 @@ def _about(domain: Domain) -> Iterator[str]:
         yield count(declared.vcpus, "vCPU")
     if domain.state is not None and domain.state.active is not None:
         yield "running" if domain.state.active else "shut off"
-    if declared.is_server and declared.server is not None and declared.server.status:
-        yield declared.server.status
-    if declared.is_server and domain.cloud is not None and domain.cloud.host:
+    if isinstance(domain, Server) and domain.config.status:
+        yield domain.config.status
+    if isinstance(domain, Server) and domain.cloud.host:
         yield f"on {domain.cloud.host}"

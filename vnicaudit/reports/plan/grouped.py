@@ -103,7 +103,7 @@ def _common(step: Step, text: StepText) -> str:
         unit = replace(unit, place=None)
     alike = replace(
         step,
-        id=unit.kind if isinstance(unit, CloudUnit) else step.platform,
+        id=unit.kind if isinstance(unit, CloudUnit) else unit.shown_under,
         about=NicRef(),
         diff=_of_any(_without_heads(step.diff), step),
         digest="",

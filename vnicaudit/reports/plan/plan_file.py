@@ -271,7 +271,7 @@ def _unit(step: FileStep) -> Unit:
     if step.cloud is not None:
         return _converted(step.cloud, _CLOUD_UNITS[step.cloud.object])
     if step.object is not msgspec.UNSET:
-        return _converted(step.object, ObjectUnit)
+        return _converted(step.object, ObjectUnit, shown_under=step.platform)
     return DomainUnit() if step.file is None else FileUnit(step.file, step.place)
 
 
@@ -279,6 +279,7 @@ def _written_step(step: Step) -> FileStep:
     return _converted(
         step,
         FileStep,
+        platform=step.unit.shown_under,
         owner=name_of(step.owner),
         nic=flat(step.about),
         blocked=tuple(one.text for one in step.blocked),

@@ -62,11 +62,14 @@ def _steps(plan: Plan) -> str:
 
 def _objects(steps: Iterable[Step]) -> str:
     """``9 domains``, ``1 image and 12 servers``."""
-    found = {
-        _key(step): step.unit.kind if isinstance(step.unit, CloudUnit | ObjectUnit) else "domain"
-        for step in steps
-    }
+    found = {_key(step): _kind(step) for step in steps}
     return _listed(Counter(found.values()))
+
+
+def _kind(step: Step) -> str:
+    """``domain``, ``image``…; of a platform that is not this program's own, as the file says."""
+    unit = step.unit
+    return safe(unit.kind) if isinstance(unit, CloudUnit | ObjectUnit) else "domain"
 
 
 def _objects_left(left: Iterable[NotPlanned]) -> str:

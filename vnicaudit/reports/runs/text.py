@@ -79,7 +79,8 @@ def counts(units: Iterable[UnitRun], kind: str = "apply") -> str:
     units = tuple(units)
     found = Counter(word_of(unit, kind) for unit in units)
     parts = ", ".join(f"{found[name]:,} {name}" for name in _WORDS_IN_ORDER if found[name])
-    kinds = Counter(_WORDS.get(unit.kind, unit.kind) for unit in units) or {"domain": 0}
+    words = (_WORDS.get(unit.kind, safe(unit.kind)) for unit in units)
+    kinds = Counter(words) or {"domain": 0}
     total = ", ".join(count(number, kind) for kind, number in sorted(kinds.items(), reverse=True))
     return f"{total}: {parts}" if parts else total
 

@@ -18,12 +18,10 @@ import pytest
 from msgspec.structs import replace
 
 from tests.remedy.applying.fakes import Killed, Stage, reaching, watch
-from vnicaudit.cli import adapters as composed
 from vnicaudit.errors import ActionError, GoneError, SilentError, UnseenError
 from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
 from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import MODES, FlavorUnit, ImageUnit, ModeOption, ServerUnit, Step
-from vnicaudit.model.platform_name import OPENSTACK
 from vnicaudit.model.refs import CloudRef, FlavorRef, ImageRef, ServerRef
 from vnicaudit.remedy.cloud import CommandOutput, Reach
 from vnicaudit.remedy.digests import kept_digest
@@ -472,7 +470,6 @@ def _step(
 ) -> Step:  # fmt: skip
     return Step(
         id=f"{name}",
-        platform=OPENSTACK,
         target=TARGET,
         about=_REFS[kind](name, id),
         owner="nova",
@@ -495,8 +492,6 @@ _UNITS = {"server": ServerUnit, "image": ImageUnit, "flavor": FlavorUnit}
 
 def installed(world: CloudWorld, monkeypatch: pytest.MonkeyPatch) -> CloudWorld:
     """Have the product work on it."""
-    monkeypatch.setattr(composed, "connect_cloud", lambda _name, **_deadline: world)
-    monkeypatch.setattr(composed, "time", world.clock)
     watch(world, monkeypatch)
     return world
 

@@ -32,7 +32,7 @@ WHY = "without the extra spec the image decides, and nothing contradicts it; the
 
 def test_a_new_flavor_without_the_extra_spec() -> None:
     found = step(flavor({SPEC: "true", "hw:mem_page_size": "large"}, images=(OFF,)))
-    assert (found.platform, found.owner, found.about) == (
+    assert (found.unit.shown_under, found.owner, found.about) == (
         "openstack", "nova", FlavorRef("m1.small", "2"),
     )  # fmt: skip
     assert found.rules == ("VNIC066",)

@@ -32,7 +32,7 @@ UNSAFE = PlanOptions(unsafe=True)
 def test_the_model_of_an_image_is_for_servers_to_come() -> None:
     found = step(image(servers=12))
     why = "libosinfo lists virtio for this system; only new servers are concerned"
-    assert (found.platform, found.target, found.owner) == ("openstack", CLOUD, "nova")
+    assert (found.unit.shown_under, found.target, found.owner) == ("openstack", CLOUD, "nova")
     assert found.about == ImageRef("legacy", IMAGE)
     assert found.rules == ("VNIC062",)
     assert found.changes == (Change("hw_vif_model", "rtl8139", "virtio", safe=True, reason=why),)

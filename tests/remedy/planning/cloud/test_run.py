@@ -227,7 +227,7 @@ def test_a_definition_tells_what_nova_does_not_say(
         kinds = {CLOUD: "openstack", URI: "libvirt"}
         made = plan(*(Target(name, kinds[name]) for name in targets))
         (step,) = made.steps
-        assert (step.platform, step.target, step.rules, step.refused) == (
+        assert (step.unit.shown_under, step.target, step.rules, step.refused) == (
             "openstack", CLOUD, ("VNIC001",), (),
         )  # fmt: skip
         assert made.targets == targets

@@ -43,7 +43,7 @@ KEEPS = "the guest is known to drive virtio; MAC addresses stay"
 
 def test_one_step_for_all_nics_of_a_server() -> None:
     found = step(server(port("rtl8139"), port("rtl8139", SECOND, 1), ref={"groups": ("g",)}))
-    assert (found.platform, found.target, found.owner, found.to) == (
+    assert (found.unit.shown_under, found.target, found.owner, found.to) == (
         "openstack", CLOUD, "nova", "virtio",
     )  # fmt: skip
     assert found.about == ServerRef("web-01", ID)

@@ -54,7 +54,7 @@ def checked(domain: Server, word: str) -> Prerequisite:
 
 def test_it_is_a_plan_for_an_operator_to_carry_out() -> None:
     found = step(virtio(), options=VDPA)
-    assert (found.platform, found.target, found.to) == ("openstack", CLOUD, "vdpa")
+    assert (found.unit.shown_under, found.target, found.to) == ("openstack", CLOUD, "vdpa")
     assert found.about == NicRef("web-01", ID, MAC, 0)
     assert found.changes == (
         Change("vnic_type", "normal", "vdpa", safe=True, reason="it is what was asked for (--to)"),

@@ -13,8 +13,7 @@ import time
 from collections.abc import Sequence
 from itertools import chain, repeat
 
-from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl, Transport
-from vnicaudit.bench.platform import connect as connect_to
+from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl, Reach, Transport
 from vnicaudit.errors import (
     ActionError,
     EndpointError,
@@ -25,9 +24,9 @@ from vnicaudit.errors import (
 )
 from vnicaudit.model.host import DEADLINE
 from vnicaudit.model.machine import GuestInterface
-from vnicaudit.platforms.libvirt.uri import is_uri
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
+from vnicaudit.text.libvirt_uri import is_uri
 
 FORM = "agent://DOMAIN[?connect=LIBVIRT-URI]"
 OPTIONS = ("connect",)
@@ -45,7 +44,7 @@ _ALLOW = (
 )
 
 
-def connect(where: EndpointUrl) -> Transport:
+def connect(where: EndpointUrl, reach: Reach) -> Transport:
     """Programs in that guest, as its agent's user, root."""
     if not where.name:
         raise UsageError(f"{where.url}: no domain is named; it is {FORM}")
@@ -53,7 +52,7 @@ def connect(where: EndpointUrl) -> Transport:
     if not is_uri(uri):
         raise UsageError(f"{where.url}: connect= is a libvirt URI, as {_URI}")
     try:
-        host = connect_to(uri, deadline=DEADLINE)
+        host = reach.hypervisor(uri, deadline=DEADLINE)
     except MissingExtraError:
         raise MissingExtraError("agent://", "libvirt") from None
     except (TargetError, ActionError) as error:
@@ -101,7 +100,7 @@ class GuestTransport:
     def interfaces(self) -> list[GuestInterface] | None:
         """The guest's interfaces, as its agent reports them."""
         try:
-            return GuestAgent(self._machine).interfaces()
+            return GuestAgent(self._machine, time).interfaces()
         except ActionError as error:
             raise EndpointError(str(error)) from None
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from vnicaudit.bench.endpoints.hosts import TestinfraHost
 from vnicaudit.bench.endpoints.process import run_here
-from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl, Transport
+from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl, Reach, Transport
 from vnicaudit.errors import EndpointError
 
 FORM = "ssh://[USER@]HOST[:PORT]"
@@ -24,7 +24,7 @@ _PATH_MAX = 90
 _CLOSE_SECONDS = 5
 
 
-def connect(where: EndpointUrl) -> Transport:
+def connect(where: EndpointUrl, _reach: Reach) -> Transport:
     """Programs of that host, as that user."""
     return SshConnection(TestinfraHost(where, FORM, _NAME))
 

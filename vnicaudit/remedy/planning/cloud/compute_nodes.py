@@ -42,8 +42,8 @@ class ComputeNodes:
 
     def add_domain(self, domain: Domain) -> None:
         """A domain as it runs, or is defined."""
-        if domain.uuid is not None and domain.declared.owner == "nova":
-            self._models[bare_uuid(domain.uuid)] = {
+        if (uuid := domain.nova_uuid) is not None:
+            self._models[bare_uuid(uuid)] = {
                 nic.mac: nic.declared.model
                 for nic in domain.nics
                 if nic.declared.type in KEPT_MODEL

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from vnicaudit.model.domain import Server
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import MODES, CloudUnitT, ModeOption, ServerUnit, StepWords, UnitStep
-from vnicaudit.model.platform_name import OPENSTACK
 from vnicaudit.model.readiness import Readiness
 from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning.cloud.properties import diff
@@ -34,7 +33,6 @@ def unit_step(
     about = subject.about
     return UnitStep(
         id="",
-        platform=OPENSTACK,
         target=subject.target,
         about=about,
         owner="nova",

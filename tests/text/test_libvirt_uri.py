@@ -2,7 +2,7 @@
 
 import pytest
 
-from vnicaudit.platforms.libvirt.uri import is_uri, parse
+from vnicaudit.text.libvirt_uri import is_uri, parse
 
 
 @pytest.mark.parametrize(
