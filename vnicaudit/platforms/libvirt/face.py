@@ -38,7 +38,7 @@ def uri_of(name: str) -> str | None:
 
 def waits(uri: str) -> bool:
     """True where a host is read over its libvirt alone, not by what this machine runs."""
-    from vnicaudit.platforms.libvirt.uri import parse
+    from vnicaudit.text.libvirt_uri import parse
 
     return not parse(uri).local
 

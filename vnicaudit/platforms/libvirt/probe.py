@@ -8,7 +8,7 @@ from vnicaudit.model.version import Version
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.connection import explain, open_read_only, plain
 from vnicaudit.platforms.libvirt.failures import failure_of
-from vnicaudit.platforms.libvirt.uri import Uri, parse
+from vnicaudit.text.libvirt_uri import Uri, parse
 
 
 def probe(uri: str, deadline: float) -> str:
