@@ -120,7 +120,7 @@ class NicBytes(msgspec.Struct, frozen=True):
 
 
 class Covariates(msgspec.Struct, frozen=True):
-    """What bears on whether a run counts. Never its result."""
+    """Covariates: they bear on whether a run counts, never on its result."""
 
     target_steal: float | None = None
     """Per cent of the target's CPU time that its hypervisor took (/proc/stat)."""
@@ -295,7 +295,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What it all means."""
+    """The decision on a measurement."""
 
     verdict: Verdict
     action: Literal["keep", "roll-back", "none"]
@@ -330,6 +330,10 @@ class BenchRun(msgspec.Struct, frozen=True, kw_only=True):
     """Per cent of CPU time lost from which on a run does not count."""
     max_cpu_wait: float | None = None
     """Per cent of a run that a generator may wait for a CPU; with more it does not count."""
+    between: dict[str, float] = {}
+    """``WORKLOAD METRIC`` -> what turns, or boots, were known to differ by from earlier
+    measurements of the host, where that is more than what is assumed anyhow: standard deviation of
+    logarithms, or percentage points of a share."""
     runs_per_turn: int = 1
     """With ``flips`` and ``boots``: runs of a workload between two changes; their mean is one
     value, and a turn is as many blocks."""

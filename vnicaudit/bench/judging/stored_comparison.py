@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from vnicaudit.bench.judging.catastrophe import catastrophe, silence
-from vnicaudit.bench.judging.comparable import why_not
+from vnicaudit.bench.judging.comparable import incomparable_reasons
 from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.failures import failure_words
 from vnicaudit.bench.judging.terms import Terms, checked_terms
@@ -29,7 +29,7 @@ def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) ->
     drifted in between is part of every effect; two arms of one run are judged as that run was.
     ``arms``: of each, the one that is meant; None: each has one. Raises UsageError, with all
     reasons, where they must not be compared, and where they cannot be judged."""
-    if reasons := why_not(a, b, arms):
+    if reasons := incomparable_reasons(a, b, arms):
         raise UsageError(f"these cannot be compared: {'; '.join(reasons)}")
     first, second = chosen_arms(a, b, arms)
     names = names_of(a, b, arms)
@@ -83,10 +83,10 @@ def _terms(a: BenchRun, b: BenchRun) -> Terms:
     """Nothing was changed here that could be taken back. A file may say anything: raises UsageError
     where that cannot be judged by."""
     terms = Terms(looks=a.looks, alphas=a.alphas, design=a.design, margins=a.margins,
-                  runs_per_turn=a.runs_per_turn, acts=False)  # fmt: skip
+                  between=a.between, runs_per_turn=a.runs_per_turn, acts=False)  # fmt: skip
     if not _one_run(a, b):
         terms = replace(terms, looks=(1,), alphas=(0.05,), design="single-flip",
-                        runs_per_turn=1)  # fmt: skip
+                        between={}, runs_per_turn=1)  # fmt: skip
     try:
         return checked_terms(terms)
     except UsageError as error:
@@ -112,6 +112,7 @@ def _run(a: BenchRun, b: BenchRun, terms: Terms) -> BenchRun:
         looks=terms.looks,
         alphas=terms.alphas,
         margins=terms.margins,
+        between=terms.between,
         runs_per_turn=terms.runs_per_turn,
         labels={key: value for key, value in a.labels.items() if b.labels.get(key) == value},
     )
