@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 try:  # without OpenSSL, as fingerprints
     from _blake2 import blake2b
@@ -19,6 +19,8 @@ from vnicaudit.model.report import Audited, NicRow
 
 HASH = 16
 """Bytes of a digest."""
+_ADDRESS_MAX = 64
+_NUMBER_MAX = 2**31 - 1
 
 
 class NicFacts(NamedTuple):
@@ -114,6 +116,8 @@ def uuid_text(data: bytes | None) -> str | None:
 
 def fingerprint_bytes(text: str) -> bytes:
     """A fingerprint's digits as bytes; what is none, digested."""
+    if len(text) > 2 * HASH:
+        return digest(text)
     try:
         return bytes.fromhex(text)
     except ValueError:
@@ -138,21 +142,45 @@ def _nic(row: NicRow, name: str, uuid: bytes | None) -> NicFacts:
         name,
         uuid,
         row.index,
-        row.mac,
-        row.type,
-        row.origin,
-        row.owner,
-        row.arch,
-        row.machine,
-        row.vcpus,
-        model.declared,
-        model.effective,
+        _address(row.mac),
+        _word(row.type),
+        _word(row.origin),
+        _word(row.owner),
+        _word(row.arch),
+        _word(row.machine),
+        _number(row.vcpus),
+        _word(model.declared),
+        _word(model.effective),
         None if vhost is None else int(vhost),
-        row.queues.effective,
-        row.rx_queue_size.effective,
-        row.tx_queue_size.effective,
+        _number(row.queues.effective),
+        _number(row.rx_queue_size.effective),
+        _number(row.tx_queue_size.effective),
         int(row.starts),
     )
+
+
+@overload
+def _word(text: str) -> str: ...
+@overload
+def _word(text: None) -> None: ...
+@overload
+def _word(text: str | None) -> str | None: ...
+def _word(text: str | None) -> str | None:
+    """Text that many NICs share."""
+    return None if text is None else _known_word(text)
+
+
+_known_word = lru_cache(maxsize=4096)(printable)
+
+
+def _address(mac: str | None) -> str | None:
+    """A MAC address; what a definition has in its place is cut to what an index takes."""
+    return None if mac is None else printable(mac)[:_ADDRESS_MAX]
+
+
+def _number(value: int | None) -> int | None:
+    """A number of a definition, as far as a column holds it."""
+    return value if value is None else max(-_NUMBER_MAX, min(value, _NUMBER_MAX))
 
 
 SUPPRESSED = 1
@@ -187,7 +215,7 @@ def _finding(
         scope,
         subject,
         uuid,
-        mac,
+        _address(mac),
         index,
         None if file is None else printable(file),
     )
