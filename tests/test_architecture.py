@@ -209,11 +209,10 @@ def _by_name(node: ast.AST) -> bool:
     return name in ("import_module", "__import__")
 
 
-MOST_ANY = 40
+MOST_ANY = 13
 """Uses of ``Any`` that the product may have; those there are stand where a library has no types."""
-NO_ANY = ("rules", "cli/options", "remedy/applying", "audit/judging", "knowledge")
-"""Where there is none: what a rule is given and answers, facts, the journal. Options of the command
-line have the one of click's own parameters."""
+NO_ANY = ("rules", "rule_cases", "cli", "remedy", "audit", "platforms", "knowledge", "reports")
+"""Where there is none."""
 
 
 def test_any_is_rare_and_not_where_it_would_hide_a_mistake() -> None:
@@ -226,4 +225,4 @@ def test_any_is_rare_and_not_where_it_would_hide_a_mistake() -> None:
     }
     assert sum(uses.values()) <= MOST_ANY
     hiding = {name: count for name, count in uses.items() if count and name.startswith(NO_ANY)}
-    assert hiding == {"cli/options/records.py": 1}
+    assert not hiding

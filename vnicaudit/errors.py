@@ -98,13 +98,14 @@ class OwnedError(RefusedError):
 
 
 class KeptError(RefusedError):
-    """What a run kept, to go back to, is gone or is not what it was: nothing is made of it."""
+    """The text that a run kept, to go back to, is gone or is not what it was: nothing is made of
+    it."""
 
     codes = ("kept-original",)
 
 
 class UnseenError(RefusedError):
-    """What was to be changed is not shown here, and nothing tells that it was deleted: it may be
+    """The thing to change is not shown here, and nothing tells that it was deleted: it may be
     elsewhere, or not for this user to see."""
 
     codes = ("unreadable",)
@@ -125,11 +126,11 @@ class GuestError(ActionError):
 
 
 class GoneError(ActionError):
-    """What was to be changed is not there any more: somebody deleted it."""
+    """The thing to change is not there any more: somebody deleted it."""
 
 
 class JournalError(VnicauditError):
-    """What was about to be done could not be noted, so it was not done. Not an ActionError: to
+    """The next action could not be noted, so it was not done. Not an ActionError: to
     undo something would have to be noted too."""
 
     exit_code = 5
@@ -143,7 +144,7 @@ class EndpointError(VnicauditError):
 
 
 class MeasureError(VnicauditError):
-    """What a measuring tool printed is not what it prints when it has measured."""
+    """The output of a measuring tool is not what it prints when it has measured."""
 
     exit_code = 4
 

@@ -228,24 +228,45 @@ def test_closed_and_full_streams(slow: Path, redirection: str, code: int, messag
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_terminated_run_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
-    folder = tmp_path / "guests"
-    folder.mkdir()
-    for index in range(4000):
-        (folder / f"{index}.xml").write_text(DOMAIN.format(name=f"n{index}", model="rtl8139"))
-    report = tmp_path / "report.json"
+    process, workers = _begun(tmp_path, signal.SIG_DFL)
+    process.send_signal(number)
+    assert process.wait(60) == 128 + number
+    assert [worker for worker in workers if _is_running(worker)] == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["guests"]
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+def test_a_run_that_ignores_hang_ups_goes_on(tmp_path: Path) -> None:
+    """As with nohup, which this test may run under, too."""
+    process, _workers = _begun(tmp_path, signal.SIG_IGN)
+    process.send_signal(signal.SIGHUP)
+    assert process.stdout is not None
+    with process.stdout:
+        assert f"{_MANY:,} domains" in process.stdout.read()
+    assert process.wait(60) == 1
+
+
+_MANY = 1000
+
+
+def _begun(folder: Path, hang_up: signal.Handlers) -> tuple[subprocess.Popen[str], list[str]]:
+    """An audit whose standard output nobody reads, so that it does not come to its end, with its
+    worker processes; ``hang_up``: what SIGHUP does in it at first."""
+    (folder / "guests").mkdir()
+    for index in range(_MANY):
+        text = DOMAIN.format(name=f"n{index}", model="rtl8139")
+        (folder / "guests" / f"{index}.xml").write_text(text)
     process = subprocess.Popen(
-        [sys.executable, str(SCRIPT), "audit", str(folder), "--format", "json", "-o", str(report),
-         "--jobs", "2"],
-        start_new_session=True,
+        [sys.executable, str(SCRIPT), "audit", str(folder / "guests"), "--jobs", "2",
+         "--format", "json", "--output", str(folder / "report.json"), "--format", "text"],
+        start_new_session=True, stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, hang_up),
     )  # fmt: skip
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     while len(workers := children.read_text().split()) < 2:  # wait for the fact
         assert process.poll() is None
-    process.send_signal(number)
-    assert process.wait(60) == 128 + number
-    left = [worker for worker in workers if _is_running(worker)]
-    assert left == []
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["guests"]
+    return process, workers
 
 
 def _is_running(pid: str) -> bool:

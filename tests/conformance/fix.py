@@ -65,22 +65,22 @@ def fix_copy(folder: Path, *, include_unsafe: bool, schema: Path | None) -> Resu
         failures: list[str] = []
         for one in first:
             path = Path(one.path)
-            if one.made:
+            if one.changes:
                 before = (folder / path.relative_to(copy)).read_bytes()
                 failures += wrong(path, before, path.read_bytes(), validator)
             elif path.read_bytes() != (folder / path.relative_to(copy)).read_bytes():
                 failures.append(f"{path}: changed without saying so")
         for one in _fixed(copy, include_unsafe=include_unsafe):
-            if one.made:
-                failures.append(f"{one.path}: the second run fixed {one.made} more")
+            if one.changes:
+                failures.append(f"{one.path}: the second run fixed {one.changes} more")
         files = sum(path.is_file() for path in copy.rglob("*"))
     refused = Counter(
         f"{refused.finding.rule} {refused.reason}" for one in first for refused in one.refused
     )
     return Result(
         files,
-        sum(bool(one.made) for one in first),
-        sum(one.made for one in first),
+        sum(bool(one.changes) for one in first),
+        sum(one.changes for one in first),
         refused,
         failures,
     )

@@ -58,7 +58,7 @@ def test_a_preference_in_another_file(names: tuple[str, str], more: str, tmp_pat
     machine.write_text(_MACHINE % more)
     shown = _fix(tmp_path, write=False)
     fixed = _fix(tmp_path)
-    assert [(one.path, one.made, one.refused) for one in fixed] == [
+    assert [(one.path, one.changes, one.refused) for one in fixed] == [
         (str(preference), 1, ()),
         (str(machine), 1, ()),
     ]
@@ -73,7 +73,7 @@ def test_a_preference_in_the_same_file(tmp_path: Path) -> None:
     path = tmp_path / "vm.yaml"
     path.write_text(f"{_MACHINE % ''}---\n{_PREFERENCE}")
     (one,) = _fix(tmp_path)
-    assert (one.made, one.refused) == (2, ())
+    assert (one.changes, one.refused) == (2, ())
     wanted = f"{_MACHINE % ''}---\n{_PREFERENCE}"
     assert path.read_text() == wanted.replace("rtl8139", "virtio").replace("e1000", "virtio")
     assert _left(tmp_path) == []
@@ -86,6 +86,6 @@ def test_a_preference_that_is_not_among_the_files(tmp_path: Path) -> None:
     judge = work()
     paths = files_with_changes([str(machine)], judge, RunOptions())
     (one,) = fix_files(paths, judge, every_platform().writer, include_unsafe=False, write=True)
-    assert (one.made, one.refused) == (2, ())
+    assert (one.changes, one.refused) == (2, ())
     assert "{name: first, model: virtio, masquerade: {}}" in machine.read_text()
     assert (tmp_path / "preference.yaml").read_text() == _PREFERENCE

@@ -48,7 +48,7 @@ def _fixed(data: bytes, *, include_unsafe: bool = False) -> Outcome:
 
 
 def _rules(outcome: Outcome) -> list[str]:
-    return sorted(finding.rule for finding in outcome.made)
+    return sorted(finding.rule for finding in outcome.changes)
 
 
 def test_safe_ones_of_every_nic() -> None:
@@ -64,7 +64,7 @@ def test_safe_ones_of_every_nic() -> None:
 def test_a_second_run_changes_nothing() -> None:
     once = _fixed(_domain(_nic(1, "<model type='e1000'/>")), include_unsafe=True)
     twice = _fixed(once.after, include_unsafe=True)
-    assert (twice.after, twice.made) == (once.after, ())
+    assert (twice.after, twice.changes) == (once.after, ())
 
 
 def test_unsafe_ones_are_counted_and_left() -> None:
@@ -185,7 +185,7 @@ def test_one_that_cannot_be_made_costs_itself(monkeypatch: pytest.MonkeyPatch) -
     _writes(monkeypatch, half)
     data = _domain(*(_nic(number, "<model type='e1000'/>") for number in range(1, 8)))
     outcome = _fixed(data)
-    assert [nic_index(finding.about) for finding in outcome.made] == [0, 1, 3, 4, 5, 6]
+    assert [nic_index(finding.about) for finding in outcome.changes] == [0, 1, 3, 4, 5, 6]
     assert [nic_index(one.finding.about) for one in outcome.refused] == [2]
     assert outcome.after.count(b"virtio") == 6
 
@@ -194,7 +194,7 @@ def test_it_does_not_go_on_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(in_place, "_TRIES", 1)
     nic = "<model type='virtio'/><driver queues='4' rx_queue_size='1000'/>"
     outcome = _fixed(_domain(_nic(1, nic)))
-    assert len(outcome.made) == 1
+    assert len(outcome.changes) == 1
     assert [(one.code, one.reason) for one in outcome.refused] == [
         ("gave-up", "given up after 1 attempts on this file")
     ]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.text.parsers import parser as parser
 from vnicaudit.text.tags import HOLE
 from vnicaudit.text.yaml_nodes import YamlDocument, YamlPlace, documents
-from vnicaudit.text.yaml_template import Mask, TemplateBlock, is_template, without_tags
+from vnicaudit.text.yaml_template import Mask, TemplateBlock, is_opened, without_tags
 
 
 def top(text: str) -> YamlPlace:
@@ -92,7 +92,7 @@ def test_every_position_stays(text: str) -> None:
     assert len(mask.text) == len(text)
     breaks = [(i, c) for i, c in enumerate(text) if c in "\r\n"]
     assert [(i, c) for i, c in enumerate(mask.text) if c in "\r\n"] == breaks
-    if not is_template(text):
+    if not is_opened(text):
         assert mask.text == text
 
 

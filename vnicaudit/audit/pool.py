@@ -12,14 +12,14 @@ import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from vnicaudit.audit.accepting.suppressions import Usage
 from vnicaudit.audit.judging.macs import EncodedNic, encoded
 from vnicaudit.audit.reading.files import Item, read_file
-from vnicaudit.audit.work import ItemWork
+from vnicaudit.audit.work import ItemWork, Product
 from vnicaudit.base.cpu_deadline import FILE_SECONDS, kill_when_late
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
@@ -82,6 +82,13 @@ class Batch(msgspec.Struct):
         """Whichever of the two kinds of products there is."""
         return self.audited or self.resolved
 
+    def add(self, product: Product) -> None:
+        """Note what came of the work on one thing."""
+        if isinstance(product, Audited):
+            self.audited.append(product)
+        else:
+            self.resolved.append(product)
+
 
 def run_files(paths: Iterator[str], job: Job, *, explicit: bool, jobs: int) -> Iterator[Batch]:
     """Work through files: in this process when they are few, or where there is no room for more
@@ -99,11 +106,10 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
     """Read and work through some files, here and now."""
     work, target, kinds = job.work, job.target, job.work.platforms.files
     batch = Batch()
-    products: list[Any] = batch.audited if work.products is Audited else batch.resolved
     read = chain.from_iterable(read_file(path, target, kinds, explicit=explicit) for path in paths)
     for items in _groups(read):
         for item in items:
-            _work_on(item, batch, products, job)
+            _work_on(item, batch, job)
     batch.usage = work.usage()
     return batch
 
@@ -122,7 +128,7 @@ def _groups(items: Iterable[Item]) -> Iterator[list[Item]]:
     yield group
 
 
-def _work_on(item: Item, batch: Batch, products: list[Any], job: Job) -> None:
+def _work_on(item: Item, batch: Batch, job: Job) -> None:
     """Work on one thing that was read, and note in the batch what comes of it."""
     work = job.work
     if isinstance(item, Domain):
@@ -132,7 +138,7 @@ def _work_on(item: Item, batch: Batch, products: list[Any], job: Job) -> None:
             batch.guests.append(item)
         else:
             batch.nics_seen += encoded(work.nics_to_compare(item, job.target))
-            products.append(work.domain(item, _NO_HOST, job.target))
+            batch.add(work.domain(item, _NO_HOST, job.target))
     elif isinstance(item, ReadError):
         batch.errors.append(item)
     elif isinstance(item, PutAside):
@@ -141,7 +147,7 @@ def _work_on(item: Item, batch: Batch, products: list[Any], job: Job) -> None:
         batch.not_judged.append(item)
     else:
         if (product := work.description(item, job.target)) is not None:
-            products.append(product)
+            batch.add(product)
         if (node := work.node(item, joins=job.cloud)) is not None:
             batch.nodes.append(node)
 

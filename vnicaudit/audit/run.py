@@ -16,11 +16,8 @@ from vnicaudit.audit.pool import Batch, Job, default_jobs, run_files
 from vnicaudit.audit.reading.chosen_servers import ServerSelection
 from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.files import Item, read_stream
-from vnicaudit.audit.reading.nodes import NodesByHost
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
-from vnicaudit.audit.reading.seen_objects import SeenObjects
-from vnicaudit.audit.reading.servers import JoinedServers
 from vnicaudit.audit.reading.side_by_side import CALLS, read_ahead
 from vnicaudit.audit.reading.targets import Target, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
@@ -41,6 +38,8 @@ from vnicaudit.model.report import (
 from vnicaudit.model.site import SiteNode
 
 if TYPE_CHECKING:
+    from vnicaudit.audit.reading.seen_objects import SeenObjects
+    from vnicaudit.audit.reading.servers import JoinedServers
     from vnicaudit.audit.reading.targets import Met
 
 MAX_NODES = 20_000
@@ -73,7 +72,7 @@ class AuditRun:
         self._chosen = ServerSelection(options.servers, remember=False)
         self._seen_files = SeenFiles(())
         self._guests: list[tuple[Domain, str]] = []
-        self._servers = JoinedServers(NodesByHost(()))
+        self._servers: JoinedServers | None = None
         self._macs = MacTable()
         self._ahead: list[Target] = []
         self._read_ahead: Iterator[Iterator[Met]] = iter(())
@@ -138,10 +137,10 @@ class AuditRun:
     @property
     def summary(self) -> Summary:
         """The totals so far; what was read as a server and as a domain is one."""
-        tallies = self._tallies.values()
+        tallies, joined = self._tallies.values(), self._servers
         return self._totals.summary(
-            domains=sum(tally.domains for tally in tallies) - self._servers.read_twice,
-            nics=sum(tally.nics for tally in tallies) - self._servers.nics_read_twice,
+            domains=sum(each.domains for each in tallies) - (joined.read_twice if joined else 0),
+            nics=sum(each.nics for each in tallies) - (joined.nics_read_twice if joined else 0),
         )
 
     @property
@@ -249,7 +248,7 @@ class AuditRun:
                 if self._cloud and not met and item.nova_uuid is not None:
                     self._guests.append((item, name))
                 else:
-                    yield self._domain(self._servers.joined(item), _NO_HOST, name)
+                    yield self._domain(self._joined(item), _NO_HOST, name)
             else:
                 tally.configs += 1
                 if (product := self._work.description(item, name)) is not None:
@@ -258,14 +257,23 @@ class AuditRun:
                 if node is not None and len(self._nodes) < MAX_NODES:
                     self._nodes.append(node)
 
+    def _joined(self, domain: Domain) -> Domain:
+        """The domain with what its cloud says of it, where clouds were read."""
+        return domain if self._servers is None else self._servers.joined(domain)
+
     def _clouds(self, clouds: list[Target], machines: list[Target]) -> Iterator[Product]:
         """Clouds, and then the definitions in files that waited for them."""
+        from vnicaudit.audit.reading.nodes import NodesByHost  # loaded when there is a cloud
+        from vnicaudit.audit.reading.seen_objects import SeenObjects
+        from vnicaudit.audit.reading.servers import JoinedServers
+
         awaited = frozenset(bare_uuid(guest.uuid or "") for guest, _target in self._guests)
         nodes = NodesByHost(self._nodes)
         seen = SeenObjects() if len(clouds) > 1 else None
         self._servers = JoinedServers(nodes, awaited, everyone=bool(machines), seen=seen)
         for target in clouds:
-            yield from self._with_progress(target, self._one_cloud(target, seen))
+            products = self._one_cloud(target, self._servers, seen)
+            yield from self._with_progress(target, products)
         for target in clouds:
             for missing in (*self._chosen.missing(), *self._chosen.ambiguous()):
                 self._tallies[target.name].error(ReadError(missing, target.name))
@@ -281,10 +289,12 @@ class AuditRun:
             if self._chosen.is_left_out(guest.uuid):
                 self._tallies[name].forget(guest)
                 continue
-            product = self._domain(self._servers.joined(guest), _NO_HOST, name)
+            product = self._domain(self._joined(guest), _NO_HOST, name)
             yield self._counted(product)
 
-    def _one_cloud(self, target: Target, seen: SeenObjects | None) -> Iterator[Product]:
+    def _one_cloud(
+        self, target: Target, joined: JoinedServers, seen: SeenObjects | None
+    ) -> Iterator[Product]:
         tally = self._tallies[target.name]
         cloud = self._work.platforms.cloud(target, self._options.live)
         items = guarded(target.name, cloud.items)
@@ -293,7 +303,7 @@ class AuditRun:
                 tally.error(item)
             elif isinstance(item, Server):
                 tally.domain(item)
-                if (server := self._servers.take(item, target.name)) is not None:
+                if (server := joined.take(item, target.name)) is not None:
                     yield self._domain(server, _NO_HOST, target.name)
             else:
                 tally.configs += 1
@@ -306,7 +316,7 @@ class AuditRun:
 
     def _unmatched_servers(self) -> Iterator[Product]:
         """Servers whose domain was not met: judged by what their cloud says alone."""
-        for name, server in self._servers.unmatched():
+        for name, server in () if self._servers is None else self._servers.unmatched():
             yield self._domain(server, _NO_HOST, name)
 
     def _live(self, items: Iterable[Met], name: str, tally: TargetCounts) -> Iterator[Product]:
@@ -322,7 +332,7 @@ class AuditRun:
             elif not self._chosen.is_left_out(item.domain.uuid):
                 tally.domain(item.domain)
                 uses |= uses_of(item.domain, item.host)
-                yield self._domain(self._servers.joined(item.domain), item.host, name)
+                yield self._domain(self._joined(item.domain), item.host, name)
         if host is not None:
             product = self._work.host(host, frozenset(uses), name)
             if product is not None:

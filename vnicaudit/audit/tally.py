@@ -16,7 +16,6 @@ from vnicaudit.model.report import (
     Summary,
     TargetResult,
 )
-from vnicaudit.text.secrets import masked_message
 
 MAX_ERRORS = 1000
 """Reading errors kept per target; more are counted."""
@@ -58,11 +57,8 @@ class TargetCounts:
         of a file may quote it, and a target may be an address with a password."""
         self.unread += 1
         if len(self.errors) < MAX_ERRORS:
-            self.errors.append(
-                ReadError(
-                    masked_message(error.message), error.file and _place(error.file), error.line
-                )
-            )
+            file = error.file and _place(error.file)
+            self.errors.append(ReadError(_masked(error.message), file, error.line))
 
     @property
     def is_empty(self) -> bool:
@@ -129,7 +125,13 @@ class TargetCounts:
 
 def _place(name: str) -> str:
     """A path as it is; an address without its password."""
-    return masked_message(name) if "://" in name else name
+    return _masked(name) if "://" in name else name
+
+
+def _masked(message: str) -> str:
+    from vnicaudit.text.secrets import masked_message  # slow to load, and seldom needed
+
+    return masked_message(message)
 
 
 class Totals:

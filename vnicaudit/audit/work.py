@@ -71,14 +71,7 @@ class Assumptions(msgspec.Struct, frozen=True):
 
     def applied(self, host: HostConfig) -> HostConfig:
         """The host as if it had these versions."""
-        if self.qemu is None and self.libvirt is None:
-            return host
-        return msgspec.structs.replace(
-            host,
-            qemu_version=self.qemu or host.qemu_version,
-            libvirt_version=self.libvirt or host.libvirt_version,
-            assumed=True,
-        )
+        return _with_versions(host, self.qemu, self.libvirt, assumed=True)
 
 
 class ItemWork(Protocol):
@@ -318,10 +311,17 @@ class NicsWork(NicsAlone):
 def _versions_of(domain: Domain, host: HostConfig) -> HostConfig:
     """The host with the versions that run this very domain, where its QEMU says them: a guest
     keeps the QEMU it was started with until it is powered off."""
-    if domain.qemu_version is None and domain.libvirt_version is None:
+    return _with_versions(host, domain.qemu_version, domain.libvirt_version, assumed=host.assumed)
+
+
+def _with_versions(
+    host: HostConfig, qemu: Version | None, libvirt: Version | None, *, assumed: bool
+) -> HostConfig:
+    if qemu is None and libvirt is None:
         return host
     return msgspec.structs.replace(
         host,
-        qemu_version=domain.qemu_version or host.qemu_version,
-        libvirt_version=domain.libvirt_version or host.libvirt_version,
+        qemu_version=qemu or host.qemu_version,
+        libvirt_version=libvirt or host.libvirt_version,
+        assumed=assumed,
     )

@@ -9,10 +9,15 @@ _SHOWN = 80
 
 def close_to(word: str, known: Sequence[str]) -> str:
     """``; did you mean '…'?``, or nothing where nothing comes close."""
+    close = closest(word, known)
+    return f"; did you mean {close!r}?" if close else ""
+
+
+def closest(word: str, known: Sequence[str]) -> str:
+    """The known word that was probably meant; empty where none comes close."""
     from difflib import get_close_matches
 
-    close = get_close_matches(word, known, 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return next(iter(get_close_matches(word, known, 1)), "")
 
 
 def shortened(text: str) -> str:

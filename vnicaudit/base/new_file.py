@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from typing import BinaryIO
 
 BEING_WRITTEN = ".vnicaudit-"
 """How the name of a file begins that is not whole yet."""
 
 
-def begun(place: str, *, private: bool = False, readable: bool = False) -> tuple[int, str | None]:
+def begin_file(
+    place: str, *, private: bool = False, readable: bool = False
+) -> tuple[int, str | None]:
     """A descriptor to write to, and the name of the file that is to be moved to ``place`` when it
     is whole: a link there is replaced, not followed. None: a device or a pipe is there, and is
     written to as it is. ``private``: for nobody else to read; ``readable``: a new file is for
@@ -36,6 +41,22 @@ def begun(place: str, *, private: bool = False, readable: bool = False) -> tuple
         os.unlink(part)
         raise
     return descriptor, part
+
+
+@contextlib.contextmanager
+def replaced(place: str) -> Iterator[BinaryIO]:
+    """A stream to write to, moved to ``place`` once it was written and closed without an error: a
+    full disk leaves the old file. Raises OSError."""
+    descriptor, part = begin_file(place)
+    try:
+        with open(descriptor, "wb") as stream:
+            yield stream
+        if part is not None:
+            os.replace(part, place)
+    except BaseException:
+        if part is not None:
+            os.unlink(part)
+        raise
 
 
 def _check_link(place: str) -> None:

@@ -102,7 +102,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     raw: tuple[Ran, ...] = ()
 
 
-class Settled(NamedTuple):
+class SettledWorkload(NamedTuple):
     """A workload whose options say what was left open until its ends were known. ``note``: what a
     user should know of the choice; empty: nothing."""
 
@@ -110,9 +110,9 @@ class Settled(NamedTuple):
     note: str = ""
 
 
-def as_written(workload: Workload, ends: Sequence[Ends]) -> Settled:  # noqa: ARG001
+def as_written(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:  # noqa: ARG001
     """``settled`` of an engine that leaves nothing open."""
-    return Settled(workload)
+    return SettledWorkload(workload)
 
 
 def failed_run(
@@ -142,7 +142,7 @@ class Engine(Protocol):
     def check(self, workload: Workload) -> None:
         """Raises UsageError where this cannot be run as written (UDP messages over 65507 B)."""
 
-    def settled(self, workload: Workload, ends: Sequence[Ends]) -> Settled:
+    def settled(self, workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
         """Choose what a workload leaves open, once for all ``ends`` that it is run on and before
         its first run: everything after that is given what this returns. Raises EndpointError where
         an end is lost."""

@@ -47,7 +47,7 @@ class StoredMeasurement:
 
     @property
     def id(self) -> str:
-        """Its name in the history."""
+        """The name of the measurement in the history."""
         return self.folder.name
 
     @property

@@ -64,7 +64,7 @@ class PacketRate(msgspec.Struct, frozen=True):
 
 
 class LineRate(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``bench line-rate`` shows; rates in bit/s."""
+    """The figures of ``bench line-rate``; rates in bit/s."""
 
     speed: float
     framing: Framing

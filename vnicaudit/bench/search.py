@@ -162,13 +162,13 @@ class _Tally:
         """None: it needs more trials."""
         allowed = self._limits.exceed_ratio * self._limits.per_load_seconds
         if self._seconds["good"] >= self._limits.per_load_seconds - allowed:
-            return "good" if self._lost() <= self._limits.all_loss else "bad"
+            return "good" if self._loss_share() <= self._limits.all_loss else "bad"
         for bad in ("bad", "unoffered"):
             if self._seconds[bad] > allowed or self._far[bad] >= _FAR_OFF:
                 return bad
         return None
 
-    def _lost(self) -> float:
+    def _loss_share(self) -> float:
         """Share of all that was offered as it was to be, but for the worst trial: one may have met
         a pause of the machine."""
         counted = [trial for trial in self._trials if _verdict(trial, self._limits) != "unoffered"]

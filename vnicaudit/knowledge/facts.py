@@ -125,11 +125,6 @@ MANIFEST_MODEL = Fact[Subject](
     _model_is_told,
     "the interface's model (the rendered manifest, or the preference it refers to beside it)",
 )
-MANIFEST_QUEUES = Fact[Subject](
-    QUEUES.known,
-    "networkInterfaceMultiqueue and the vCPUs (the rendered manifest, or the preference and "
-    "the instance type it refers to beside it)",
-)
 PREFERENCE_READINESS = Fact[PreferenceSubject](
     lambda subject: subject.preference.readiness != "unknown",
     "what guests the preference is for (label instancetype.kubevirt.io/os-type, or annotation "
@@ -152,7 +147,7 @@ def _of_server(known: Callable[[ServerConfig], bool]) -> Callable[[_InDomain], b
 
 
 def _server_is_told(subject: _InDomain) -> bool:
-    """Its definition tells too."""
+    """True where a server or its definition tells."""
     server = subject.domain.server
     return not subject.domain.is_server or (
         server is not None and server.properties_source != "unseen"
@@ -271,7 +266,6 @@ NOVA_DEVICES = Fact[ConfigSubject](
 NOVA_MAX_QUEUES = _option("libvirt", "max_queues")
 NOVA_VIRT_TYPE = _option("libvirt", "virt_type")
 NOVA_USE_VIRTIO_FOR_BRIDGES = _option("libvirt", "use_virtio_for_bridges")
-NOVA_RX_QUEUE_SIZE = _option("libvirt", "rx_queue_size")
 NOVA_TX_QUEUE_SIZE = _option("libvirt", "tx_queue_size")
 NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES = Fact[ConfigSubject](
     lambda subject: _is_there(subject.nova, "DEFAULT", "libvirt_use_virtio_for_bridges"),

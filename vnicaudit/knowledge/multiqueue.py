@@ -9,6 +9,11 @@ from __future__ import annotations
 from vnicaudit.model.nova_options import as_number
 
 
+def queue_pairs(number: int) -> str:
+    """``one queue pair``, ``4 queue pairs``."""
+    return "one queue pair" if number == 1 else f"{number} queue pairs"
+
+
 def is_emulated(virt_type: str | None) -> bool:
     """True where guests run without KVM; False where that is not known."""
     return virt_type == "qemu"

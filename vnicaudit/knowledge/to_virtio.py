@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from vnicaudit.knowledge.device_leftovers import has_qemus_rom, may_be_of_another, not_of_virtio
 from vnicaudit.knowledge.machines import modern_only_slot
-from vnicaudit.knowledge.of_old_device import has_qemus_rom, may_be_of_another, not_of_virtio
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import Change, Confidence, Severity
 from vnicaudit.model.fix import BehindSetting, Fix, RemoveBehind
 from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.rule import Problem
 from vnicaudit.model.subject import Subject
 
 _KEEPS = "the guest drives virtio already; MAC and address stay as they are"
@@ -63,6 +64,20 @@ class VirtioConversion(NamedTuple):
     change: Change | None
     fix: str | Fix = ""
     confidence: Confidence = "high"
+
+    def problem(
+        self, message: str, *, field: str | None = "model", confidence: Confidence | None = None
+    ) -> Problem:
+        """The problem that a rule reports, its message completed by the note. ``field``: where it
+        is; ``confidence``: in the place of the conversion's."""
+        return Problem(
+            message + self.note,
+            field=field,
+            severity=self.severity,
+            confidence=confidence or self.confidence,
+            change=self.change,
+            fix=self.fix,
+        )
 
 
 def to_virtio(subject: Subject, severity: Severity) -> VirtioConversion:

@@ -220,7 +220,7 @@ class Domain(msgspec.Struct, frozen=True):
     """Of the QEMU that runs it, where known: a log, a command line and a compute node tell, too."""
     libvirt_version: Version | None = None
     """Of the libvirt that started it, where known, by the same."""
-    named: bool = True
+    has_name: bool = True
     """False: its description has no name, and ``name`` is what such a domain is called."""
 
     @property
@@ -230,12 +230,13 @@ class Domain(msgspec.Struct, frozen=True):
 
     @property
     def mark(self) -> str:
-        """What tells it apart from others of its file where it has no UUID; empty: nothing does."""
+        """The text that tells it apart from others of its file where it has no UUID; empty: nothing
+        does."""
         return self.known_by.mark if isinstance(self.known_by, Marked) else ""
 
     @property
     def state(self) -> DomainState | None:
-        """Its state on a live host; None: it was not asked for."""
+        """The state on a live host; None: it was not asked for."""
         return None if self.live is None else self.live.state
 
     @property
@@ -266,7 +267,7 @@ class Server(Domain, frozen=True, kw_only=True):
 
     @property
     def config(self) -> ServerConfig:
-        """What Nova keeps of it."""
+        """The configuration that Nova keeps of the server."""
         kept = self.declared.described_by
         if not isinstance(kept, ServerConfig):
             raise TypeError(f"{self.uuid} is a server, and described by a {self.declared.kind}")

@@ -19,6 +19,11 @@ Notation = Literal["xml", "ini", "log", "words", "yaml", "code"]
 an ini file beside XML and commands (``words``) only."""
 
 
+Extent = Literal["several", "whole", "alone"]
+"""Of documents in a file: several, or text around one; one (at most) from the first byte to the
+last; one, and nothing but tags and remarks before and behind it."""
+
+
 class Content(msgspec.Struct, frozen=True):
     """Content to be read. ``before``: how many lines of the file stand before ``data``; None:
     nobody counted."""
@@ -36,10 +41,8 @@ class Documents(msgspec.Struct, frozen=True):
     """Whether there is one in a file of another kind."""
     without: Callable[[bytes], bytes]
     """The file with its documents blanked, every position kept."""
-    is_whole: Callable[[bytes], bool]
-    """A quick look: one document from the first byte to the last."""
-    is_alone: Callable[[bytes], bool]
-    """A quick look: one document, and nothing but tags and remarks before and behind it."""
+    extent: Callable[[bytes], Extent]
+    """A quick look at how much of a file its documents take."""
 
 
 class FileKind(msgspec.Struct, frozen=True):

@@ -126,7 +126,7 @@ class ChangeManifest(_Value, frozen=True, tag="change-manifest"):
     """Change what the definition of a KubeVirt VM comes from."""
 
 
-class EditInEngine(_Value, frozen=True, tag="edit-in-engine"):
+class EditInOvirt(_Value, frozen=True, tag="edit-in-engine"):
     """Change the NIC in oVirt's engine, with the VM down: its type, its vNIC profile, or what adds
     QEMU's arguments."""
 
@@ -182,7 +182,7 @@ OwnersFix = (
     | SetInManifest
     | ChangeHook
     | ChangeManifest
-    | EditInEngine
+    | EditInOvirt
     | SetField
 )
 """What a change in model terms comes to for the owner of the definition."""

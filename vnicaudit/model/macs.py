@@ -38,10 +38,10 @@ class NicSeen(msgspec.Struct, frozen=True):
     teaming: bool = False
     alone: bool = False
     """It is compared with other NICs of its guest, and with none of another."""
-    whose: tuple[str, str] = ("", "")
+    identity: tuple[str, str] = ("", "")
     """What the fingerprint of a finding on it is made of, beside the rule."""
     suppressions: tuple[str, ...] = ()
-    named: bool = True
+    has_name: bool = True
     """False: its guest has no name, and ``domain`` says so."""
 
     @property

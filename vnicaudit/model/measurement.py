@@ -120,7 +120,7 @@ class NicBytes(msgspec.Struct, frozen=True):
 
 
 class Covariates(msgspec.Struct, frozen=True):
-    """What bears on whether a run counts. Never its result."""
+    """Covariates: they bear on whether a run counts, never on its result."""
 
     target_steal: float | None = None
     """Per cent of the target's CPU time that its hypervisor took (/proc/stat)."""
@@ -295,7 +295,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What it all means."""
+    """The decision on a measurement."""
 
     verdict: Verdict
     action: Literal["keep", "roll-back", "none"]

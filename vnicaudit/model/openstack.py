@@ -173,8 +173,8 @@ class Flavor(msgspec.Struct, frozen=True):
         return _certain(self.property(name))
 
     def contradicted(self, spec: str, name: str) -> tuple[Image, ...]:
-        """Its images that set the flag ``name`` to the opposite of what ``spec`` says here: Nova
-        refuses a server with both (``FlavorImageConflict``)."""
+        """Images of the flavor that set the flag ``name`` to the opposite of what ``spec`` says
+        here: Nova refuses a server with both (``FlavorImageConflict``)."""
         said = self.certain_value(spec)
         return tuple(image for image in self.images if _opposed(said, image.certain_value(name)))
 

@@ -37,7 +37,7 @@ def owner_named(name: str) -> Owner:
 
 
 def rewritten_by(owner: Keeper) -> str:
-    """What an owner is called that writes the definition anew for each start: libvirt's persistent
+    """The name of an owner that writes the definition anew for each start: libvirt's persistent
     one does not say what that will be. Empty: it does not."""
     return owner.rewrites if isinstance(owner, OutsideOwner) else _REWRITTEN_BY.get(owner, "")
 

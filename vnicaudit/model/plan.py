@@ -33,7 +33,7 @@ PLAN_SCHEMA: Literal["vnicaudit.plan/1"] = "vnicaudit.plan/1"
 
 
 class ModeOption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether a step can take effect this way; ``reason`` says why not, or when."""
+    """One way in which a step can take effect, or cannot; ``reason`` says why not, or when."""
 
     mode: Mode
     possible: bool
@@ -82,8 +82,8 @@ class Snippet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GuestView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the guest will see: PCI ids as ``8086:100e``; slots as ``0000:00:03.0``, on s390x as
-    ``0.0.0001`` (the ccw device number); None where it cannot be told or there is none."""
+    """The NIC as the guest will see it: PCI ids as ``8086:100e``; slots as ``0000:00:03.0``, on
+    s390x as ``0.0.0001`` (the ccw device number); None where it cannot be told or there is none."""
 
     id_before: str | None = None
     id_after: str | None = None

@@ -42,7 +42,7 @@ class DomainRef(msgspec.Struct, frozen=True, tag="domain"):
 
     @property
     def id(self) -> str | None:
-        """Its UUID."""
+        """The UUID, which is the id of a server."""
         return self.uuid
 
 

@@ -253,7 +253,7 @@ class NicsReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LayerFact(msgspec.Struct, frozen=True):
-    """What one layer says of one fact. ``wins``: it decides what the guest gets; ``note`` says
+    """One fact, as one layer states it. ``wins``: it decides what the guest gets; ``note`` says
     why, or why not."""
 
     fact: str

@@ -30,7 +30,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class UnitRun(msgspec.Struct, frozen=True):
-    """What became of one domain (or file, or server, image or flavor of a cloud): all steps on it
+    """The outcome of one domain (or file, or server, image or flavor of a cloud): all steps on it
     are done together."""
 
     name: str

@@ -69,7 +69,10 @@ def _objections(
         if len(new.audited.crashed) > len(old.audited.crashed):
             yield f"rule {new.audited.crashed[-1].rule} crashes on the result"
         mine = by_subject.get(number, ())
-        old_item, new_item = _apart(old.item, preferred), _apart(new.item, preferred)
+        old_item, new_item = (
+            _without_preference(old.item, preferred),
+            _without_preference(new.item, preferred),
+        )
         yield from _other_facts(old_item, new_item, mine, writers)
     yield from _findings(before.findings(), after.findings(), made)
 
@@ -112,13 +115,13 @@ def _other_facts(
         yield from _nova(old, new, made)
     elif isinstance(old, Preference) and isinstance(new, Preference):
         changed = {_PREFERS.get(one.change.field, one.change.field) for one in made} | _PLACES
-        if _without(asdict(old), changed) != _without(asdict(new), changed):
+        if _without_fields(asdict(old), changed) != _without_fields(asdict(new), changed):
             yield "something else of the preference would change"
     elif type(old) is not type(new):
         yield "the result is something else than before"
 
 
-def _apart(item: Item, preferred: bool) -> Item:
+def _without_preference(item: Item, preferred: bool) -> Item:
     """The item without the model that a preference gives it, where a preference is changed."""
     if not preferred or not isinstance(item, Domain) or item.declared.manifest is None:
         return item
@@ -234,7 +237,7 @@ def _expected(
         if other is None:
             continue
         if one.change.new is None:
-            if _where(option) == _where(other):
+            if _option_key(option) == _option_key(other):
                 return
         elif option == other:
             yield _as_set(replace(option, value=one.change.new))
@@ -242,7 +245,7 @@ def _expected(
     yield _as_set(option)
 
 
-def _where(option: NovaOption) -> tuple[str, str, str]:
+def _option_key(option: NovaOption) -> tuple[str, str, str]:
     return option.file, option.section, option.name
 
 
@@ -250,5 +253,5 @@ def _as_set(option: NovaOption) -> _Set:
     return option.section, option.name, option.value, option.file, option.certain
 
 
-def _without(given: dict[str, object], names: set[str]) -> dict[str, object]:
+def _without_fields(given: dict[str, object], names: set[str]) -> dict[str, object]:
     return {name: value for name, value in given.items() if name not in names}

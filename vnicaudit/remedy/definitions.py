@@ -45,7 +45,7 @@ class DefinitionReader(Protocol):
     def other_changes(self, before: bytes, after: bytes, macs: Collection[str]) -> tuple[str, ...]:
         """The differences outside the NICs with these MACs, one clause each."""
 
-    def not_taken(self, wanted: bytes, got: bytes, mac: str) -> tuple[str, ...]:
+    def missing_parts(self, wanted: bytes, got: bytes, mac: str) -> tuple[str, ...]:
         """The parts of a NIC's text in ``wanted`` that are missing from ``got``, the text that came
         of it."""
 
@@ -53,7 +53,7 @@ class DefinitionReader(Protocol):
 class Likeness(Protocol):
     """``likeness`` in the platform's folder: whether two texts are one definition."""
 
-    def same(self, one: bytes, other: bytes) -> bool:
+    def equal_but_controllers(self, one: bytes, other: bytes) -> bool:
         """True where two definitions differ at most in the order of controllers, which libvirt
         chooses."""
 

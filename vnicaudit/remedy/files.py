@@ -26,7 +26,7 @@ class FileFixed(NamedTuple):
     path: str
     before: str = ""
     after: str = ""
-    made: int = 0
+    changes: int = 0
     refused: tuple[RefusedFix, ...] = ()
     unsafe: int = 0
     error: str = ""
@@ -110,7 +110,7 @@ def file_result(path: str, outcome: Outcome) -> FileFixed:
         return FileFixed(path, refused=refused, unsafe=unsafe)
     text_of = outcome.writer.text_of
     texts = text_of(outcome.before), text_of(outcome.after)
-    return FileFixed(path, *texts, len(outcome.made), refused, unsafe)
+    return FileFixed(path, *texts, len(outcome.changes), refused, unsafe)
 
 
 def _replaced(path: str, outcome: Outcome) -> FileFixed:
@@ -122,7 +122,7 @@ def _replaced(path: str, outcome: Outcome) -> FileFixed:
             code: FixRefusal = "cannot-be-written"
             if "edited" in error.codes:
                 code = "changed-meanwhile"
-            lost = (RefusedFix(finding, str(error), code) for finding in outcome.made)
+            lost = (RefusedFix(finding, str(error), code) for finding in outcome.changes)
             return FileFixed(path, refused=(*outcome.refused, *lost), unsafe=outcome.unsafe)
     return file_result(path, outcome)
 

@@ -8,7 +8,7 @@ guest did not do it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.machine import MachineState, Traffic
@@ -58,7 +58,7 @@ class Machine(Protocol):
     def addresses(self, source: str) -> dict[str, tuple[str, ...]]:
         """MAC -> addresses, as the host's DHCP leases (``lease``) or ARP table (``arp``) say."""
 
-    def ask_agent(self, command: str, seconds: int, **arguments: object) -> Any:
+    def ask_agent(self, command: str, seconds: int, **arguments: object) -> object:
         """The answer of the guest's agent to a command of its protocol."""
 
 

@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 
     before: bytes
     after: bytes
-    made: tuple[Finding, ...]
+    changes: tuple[Finding, ...]
     refused: tuple[RefusedFix, ...]
     unsafe: int
     writer: PlatformWriter | None
@@ -72,7 +72,7 @@ def fixed(
 class _Try(NamedTuple):
     """A change that is to be made, and how."""
 
-    made: MadeChange
+    change: MadeChange
     writer: PlatformWriter
     edits: list[Edit]
 
@@ -101,7 +101,7 @@ class _Rounds:
                 return
             at_once = self._attempt(batch)
         for one in self._batch(None):
-            self._refuse(one.made, "gave-up", f"given up after {_TRIES} attempts on this file")
+            self._refuse(one.change, "gave-up", f"given up after {_TRIES} attempts on this file")
 
     def outcome(self, before: bytes) -> Outcome:
         """The result of the fixes made so far; ``before`` is the original text."""
@@ -137,7 +137,7 @@ class _Rounds:
             place = (made.subject, _changed_place(self._reading.judged[made.subject].item, made))
             if place in taken or not self._may_make(made):
                 continue
-            one = self._tried(made, writer)
+            one = self._edit_for(made, writer)
             if one is not None:
                 batch.append(one)
                 taken.add(place)
@@ -148,7 +148,7 @@ class _Rounds:
     def _may_make(self, made: MadeChange) -> bool:
         return made.key not in self._refused and (self._include_unsafe or made.change.safe)
 
-    def _tried(self, made: MadeChange, writer: PlatformWriter) -> _Try | None:
+    def _edit_for(self, made: MadeChange, writer: PlatformWriter) -> _Try | None:
         """How to make it; None, and noted, where it cannot be made."""
         if made.key in self._made:
             self._refuse(made, "returns", "it comes back when others are fixed")
@@ -166,7 +166,7 @@ class _Rounds:
     def _attempt(self, batch: list[_Try]) -> int | None:
         """Make them if nothing speaks against it. Returns how many to make at once next; None for
         as many as there are."""
-        made = [one.made for one in batch]
+        made = [one.change for one in batch]
         code: FixRefusal = "objection"
         try:
             data = applied(self._data, (edit for one in batch for edit in one.edits))

@@ -12,8 +12,10 @@ import errno
 import os
 import stat
 import tempfile
+from pathlib import Path
 
 from vnicaudit.base.opening import open_regular
+from vnicaudit.base.private_files import sync_folder
 from vnicaudit.errors import RefusedError
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
@@ -37,7 +39,8 @@ def replace_file(path: str, before: bytes, after: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(part)
             raise
-        _sync(os.path.dirname(real), os.O_RDONLY | os.O_DIRECTORY)
+        with contextlib.suppress(OSError):  # the content is on disk; the new name costs no more
+            sync_folder(Path(os.path.dirname(real)))
     except OSError as error:
         raise RefusedError(f"the file cannot be written: {error.strerror or error}") from None
 
@@ -114,16 +117,6 @@ def _check_unchanged(real: str, before: bytes, status: os.stat_result) -> None:
         same = (now.st_dev, now.st_ino) == (status.st_dev, status.st_ino)
         if not same or stream.read(len(before) + 1) != before:
             raise UnitRefusedError("the file was changed meanwhile: run this again", "edited")
-
-
-def _sync(path: str, flags: int) -> None:
-    """Have the new name on disk too. The content is; a folder that cannot be synced costs that."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(path, flags)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def read_file(path: str, size: int) -> bytes:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.text.diff import NO_NEWLINE, Hunk, Mark, hunks, lines_of
-from vnicaudit.text.secrets import STARS, masked
+from vnicaudit.text.secrets import masked
+from vnicaudit.text.stars import STARS
 
 MASKED = f"# Secrets are shown as {STARS}: patch cannot apply this diff; use --fix"
 """Before the diff of a file. ``patch`` passes over what stands there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -11,7 +11,13 @@ from vnicaudit.bench.line_rate import LineRate
 from vnicaudit.reports.bench.words.quantity import scale_of
 from vnicaudit.reports.encode import encode
 from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.table.columns import columns
+from vnicaudit.reports.table.model import Part
+from vnicaudit.reports.table.text import GAP
 from vnicaudit.reports.writer import Options
+
+_WIDTHS = (22, 13, 0)
+"""Of columns, at least: both tables are alike."""
 
 LINE_RATE_SCHEMA: Literal["vnicaudit.line-rate/1"] = "vnicaudit.line-rate/1"
 
@@ -53,14 +59,21 @@ def render(found: LineRateReport, options: Options) -> Iterator[str]:
     yield paint("name", f"{_bits(line.speed)}, {framing(line)}") + "\n"
     beside = f"{line.overhead} B on the line beside each packet"
     yield f"  {beside}, {line.tcp_payload} B of data in one of TCP\n\n"
-    yield f"  {'goodput':22}  {'at most':>13}  of the line\n"
-    for name, rate in _goodputs(line):
-        yield f"  {name:22}  {_bits(rate):>13}  {100 * rate / line.speed:.2f} %\n"
-    yield f"\n  {'frames':22}  {'at most':>13}\n"
-    for entry in line.packet_rates:
-        yield f"  {f'{entry.frame} B':22}  {_packets(entry.rate):>13}\n"
+    goodputs = (
+        (name, _bits(rate), f"{100 * rate / line.speed:.2f} %") for name, rate in _goodputs(line)
+    )
+    yield from _table([("goodput", "at most", "of the line"), *goodputs], paint)
+    yield "\n"
+    packets = ((f"{entry.frame} B", _packets(entry.rate)) for entry in line.packet_rates)
+    yield from _table([("frames", "at most"), *packets], paint)
     if found.share is not None:
         yield f"\n{_share_sentence(found.share)}\n"
+
+
+def _table(rows: Iterable[Sequence[str]], paint: Paint) -> Iterator[str]:
+    parts = [[Part(text) for text in row] for row in rows]
+    for cells in columns(parts, paint, least=_WIDTHS[: len(parts[0])], numbers={1}):
+        yield f"  {GAP.join(cell.shown for cell in cells).rstrip()}\n"
 
 
 def framing(line: LineRate) -> str:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import re
 
-from vnicaudit.text.secrets import masked_message
-
 _INVISIBLE = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f"
     "\U000e0100-\U000e01ef]"
@@ -48,6 +46,8 @@ def safe(text: str) -> str:
 def message(text: str) -> str:
     """A message that may quote a file, an address or another program: safe, and without the secrets
     that are known as such by their names."""
+    from vnicaudit.text.secrets import masked_message  # slow to load, and of little to say
+
     return safe(masked_message(text))
 
 

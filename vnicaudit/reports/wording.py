@@ -56,7 +56,7 @@ def name_and_id(name: str, identity: str) -> str:
     return f"{name} ({identity})" if name and identity and name != identity else name or identity
 
 
-def who(subject: str, ref: Ref) -> str:
+def subject_label(subject: str, ref: Ref) -> str:
     """``web-01, NIC 0 52:54:00:00:00:01``; the subject alone where it is about no NIC."""
     return ", ".join(filter(None, (subject, nic_label(ref))))
 

@@ -59,3 +59,8 @@ def fold(pieces: Iterable[Piece], width: int, first: str, rest: str, gap: str) -
         used += size + len(gap) * filled
         filled = True
     return "\n".join([*lines, line.rstrip(), ""])
+
+
+def hidden(number: int, what: str = "") -> str:
+    """The line in place of what is not shown: ``… 12 more (--verbose shows them)``."""
+    return f"… {number:,} more{what and f' {what}'} (--verbose shows them)"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from vnicaudit.base.opening import as_usage_error, read_regular
@@ -13,7 +11,7 @@ from vnicaudit.model.decoding import converted
 MAX_BYTES = 1 << 24
 """Of one file of cases."""
 
-Facts = dict[str, Any]
+Facts = dict[str, object]
 """Fields of a record as YAML has them; which they are is checked when the record is made."""
 
 

@@ -1,4 +1,4 @@
-"""What came of a case beside what must: which finding, where, with which words."""
+"""Differences between what came of a case and what must: which finding, where, with which words."""
 
 from __future__ import annotations
 

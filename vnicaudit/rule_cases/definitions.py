@@ -39,33 +39,53 @@ def document(case: Case) -> tuple[str, int]:
         if case.domain or case.owner in _OWNERS:
             raise ValueError(f"{case.name}: `domain` and `owner` are for the short form of `xml`")
         return xml, 0
-    head, tail = _frame(dict(case.domain), case.owner)
+    head, tail = _frame(case.domain, case.owner)
     return f"{head}\n{xml}\n{tail}", head.count("\n") + 1
 
 
-def _frame(given: Facts, owner: str | None) -> tuple[str, str]:
-    """The standard domain around the devices of a case."""
-    arch = given.pop("arch", "x86_64")
-    machine = given.pop("machine", _MACHINES.get(arch or ""))
-    vcpus = given.pop("vcpus", 2)
-    vcpus_max = given.pop("vcpus_max", vcpus)
-    disk = given.pop("disk", "virtio")
-    system = given.pop("os", "http://debian.org/debian/12")
-    form = given.pop("form", "raw")
-    kind, identity = given.pop("type", "kvm"), "1" if form == "live" else None
+class _Frame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The standard domain around the devices of a case, as the key ``domain`` may change it."""
+
+    arch: str | None = "x86_64"
+    machine: str | msgspec.UnsetType | None = msgspec.UNSET
+    vcpus: int | str | None = 2
+    vcpus_max: int | str | msgspec.UnsetType | None = msgspec.UNSET
+    disk: str | None = "virtio"
+    os: str | None = "http://debian.org/debian/12"
+    form: str = "raw"
+    type: str | None = "kvm"
+    extra: str = ""
+
+    @property
+    def machine_type(self) -> str | None:
+        """The machine of the case, or one of its architecture."""
+        if self.machine is msgspec.UNSET:
+            return _MACHINES.get(self.arch or "")
+        return self.machine
+
+    @property
+    def vcpu(self) -> str:
+        """The element that says how many vCPUs there are; empty where none does."""
+        most = self.vcpus if self.vcpus_max is msgspec.UNSET else self.vcpus_max
+        return f"<vcpu current='{self.vcpus}'>{most}</vcpu>" if self.vcpus else ""
+
+
+def _frame(facts: Facts, owner: str | None) -> tuple[str, str]:
+    """The text before and behind the devices of a case."""
+    frame = converted(facts, _Frame)
+    arch, machine, disk = frame.arch, frame.machine_type, frame.disk
+    identity = "1" if frame.form == "live" else None
     lines = [
-        _DUMPED if form == "dump" else "",
-        f"<domain{_attribute('type', kind)}{_attribute('id', identity)}>",
+        _DUMPED if frame.form == "dump" else "",
+        f"<domain{_attribute('type', frame.type)}{_attribute('id', identity)}>",
         "<name>guest</name><uuid>6e1f1c2e-6a0f-4d53-a1f2-0d8f3f0a4a01</uuid>",
-        f"<vcpu current='{vcpus}'>{vcpus_max}</vcpu>" if vcpus else "",
+        frame.vcpu,
         f"<os><type{_attribute('arch', arch)}{_attribute('machine', machine)}>hvm</type></os>",
-        given.pop("extra", ""),
-        _metadata(owner, system),
+        frame.extra,
+        _metadata(owner, frame.os),
         "<devices>",
         f"<disk type='file' device='disk'><target dev='da' bus='{disk}'/></disk>" if disk else "",
     ]
-    if given:
-        raise ValueError(f"unknown keys of `domain`: {', '.join(given)}")
     return "\n".join(line for line in lines if line), "</devices></domain>"
 
 
@@ -100,7 +120,7 @@ def with_facts(domain: Domain, case: Case) -> Domain:
 
 
 def _live(domain: Domain, case: Case) -> LiveFacts | None:
-    """What a live host would have said, where the case says any of it."""
+    """Facts of a live host, where the case has any."""
     if case.state is None and not case.staged and not case.coming:
         return None
     staged = tuple(_staged(facts, domain.nics) for facts in case.staged)
@@ -117,15 +137,23 @@ def _nic(nic: Nic, running: Facts | None, case: Case) -> Nic:
     return msgspec.structs.replace(nic, declared=declared, running=seen, path=path)
 
 
+class _StagedFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A NIC whose persistent definition differs, as a case tells it: field, running, new."""
+
+    mac: str | None = None
+    gone: bool = False
+    fields: tuple[tuple[str, str, str], ...] = ()
+
+
 def _staged(facts: Facts, nics: tuple[Nic, ...]) -> StagedNic:
     """The persistent definition of a NIC is the running one but for the fields that are named."""
-    mac = facts.get("mac")
-    if facts.get("gone"):
-        return StagedNic(mac, gone=True)
-    fields = tuple((field, running, new) for field, running, new in facts["fields"])
-    declared = next((nic.declared for nic in nics if nic.mac == mac), NicConfig())
-    later = msgspec.to_builtins(declared) | {field: new or None for field, _running, new in fields}
-    return StagedNic(mac, fields, converted(later, NicConfig, strict=False))
+    staged = converted(facts, _StagedFacts)
+    if staged.gone:
+        return StagedNic(staged.mac, gone=True)
+    declared = next((nic.declared for nic in nics if nic.mac == staged.mac), NicConfig())
+    changed = {field: new or None for field, _running, new in staged.fields}
+    later = msgspec.to_builtins(declared) | changed
+    return StagedNic(staged.mac, staged.fields, converted(later, NicConfig, strict=False))
 
 
 def record_of(kind: type[Record], given: Facts) -> Record:
@@ -135,5 +163,5 @@ def record_of(kind: type[Record], given: Facts) -> Record:
         for name, value in given.items()
     }
     for name in {"vhost_paths", "vdpa_drivers"} & values.keys():
-        values[name] = tuple((path, found) for path, found in values[name])
+        values[name] = converted(values[name], tuple[tuple[str, object], ...])
     return kind(**values)

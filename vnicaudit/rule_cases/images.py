@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Flavor, Image, Property
 from vnicaudit.platforms.infra_code.definition import Kind, Statement, record_of
@@ -50,6 +51,6 @@ def _definition(kind: Kind, name: str, properties: Facts, said: Facts) -> Statem
         place,
         found,
         open_ended=not said.get("complete", True),
-        vcpus=said.get("vcpus"),
-        disk_format=said.get("disk_format"),
+        vcpus=converted(said.get("vcpus"), int | None),
+        disk_format=converted(said.get("disk_format"), str | None),
     )

@@ -104,7 +104,7 @@ def judge(
 
 
 def _judge_nova(rule: OneRule, case: Case) -> Audited:
-    """What is said of all its files: of each alone, or of nodes beside one another."""
+    """Findings on all files of a case: of each alone, or of nodes beside one another."""
     if case.nova_nodes:
         nodes = [node_of(config) for config in _configs(case)]
         known = [node for node in nodes if node is not None]
@@ -132,7 +132,7 @@ def _release(case: Case) -> Release | None:
 
 
 def _judge_manifest(rule: OneRule, case: Case) -> Audited:
-    """What is said of everything in a file of manifests."""
+    """Findings on everything in a file of manifests."""
     audited = []
     for found in read_manifests(
         (case.manifest or "").encode(), target=MANIFEST_FILE, file=MANIFEST_FILE
@@ -159,7 +159,7 @@ def _put_together(audited: list[Audited], file: str, scope: AuditedScope) -> Aud
 
 
 def _judge_macs(rule: OneRule, case: Case, owner: str | None) -> Audited:
-    """What is said of all NICs of the case that share a MAC address."""
+    """Findings on all NICs of the case that share a MAC address."""
     text, before = document(case)
     table = MacTable()
     for domain in read_bytes(text.encode(), target=FILE, file=FILE):

@@ -38,7 +38,9 @@ def results_of(folder: str, catalogue: Catalogue, platforms: Platforms) -> Itera
         if lacking := tuple(_lacking(rule_id, cases, catalogue)):
             yield CaseResult(rule_id, "", file, lacking)
         for case in cases:
-            yield CaseResult(rule_id, case.name, file, _tried(rule_id, case, catalogue, platforms))
+            yield CaseResult(
+                rule_id, case.name, file, _case_differences(rule_id, case, catalogue, platforms)
+            )
 
 
 def _lacking(rule_id: str, cases: list[Case], catalogue: Catalogue) -> Iterator[str]:
@@ -50,7 +52,9 @@ def _lacking(rule_id: str, cases: list[Case], catalogue: Catalogue) -> Iterator[
         yield "no skip case, though the rule needs something"
 
 
-def _tried(rule_id: str, case: Case, catalogue: Catalogue, platforms: Platforms) -> tuple[str, ...]:
+def _case_differences(
+    rule_id: str, case: Case, catalogue: Catalogue, platforms: Platforms
+) -> tuple[str, ...]:
     try:
         audited = judge(rule_id, case, platforms, catalogue=catalogue)
     except (

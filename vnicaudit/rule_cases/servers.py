@@ -36,7 +36,7 @@ _TYPES = {"ovs": "ethernet", "bridge": "bridge", "vhostuser": "vhostuser", "macv
 _ASSIGNED = {"direct": "hostdev", "direct-physical": "hostdev", "vdpa": "vdpa"}
 
 
-class GivenServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class CaseServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A server as a case describes it."""
 
     status: str = "ACTIVE"
@@ -56,7 +56,7 @@ class GivenServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
 def server_of(case: Facts) -> Server:
     """The server of a case."""
-    given = converted(case, GivenServer)
+    given = converted(case, CaseServer)
     kept = _server_config(given)
     nics = tuple(
         Nic(
@@ -84,14 +84,14 @@ def server_of(case: Facts) -> Server:
 
 def kept_of(case: Facts) -> ServerConfig:
     """The configuration that Nova keeps of the server of a case."""
-    return _server_config(converted(case, GivenServer))
+    return _server_config(converted(case, CaseServer))
 
 
-def _server_config(given: GivenServer) -> ServerConfig:
+def _server_config(given: CaseServer) -> ServerConfig:
     image = None
     if given.image is not None:
         image = image_of(given.image, {"disk_format": "qcow2"})
-    said = {"vcpus": given.vcpus, "complete": given.flavor_seen}
+    said: Facts = {"vcpus": given.vcpus, "complete": given.flavor_seen}
     return ServerConfig(
         status=given.status,
         stored_properties=tuple(sorted(given.kept.items())),

@@ -68,14 +68,7 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem; how severe it is depends on whether the guest can do better."""
     found = to_virtio(subject, RULE.severity)
-    yield Problem(
-        f"{subject.model} is emulated frame by frame: no offload, no vhost{found.note}",
-        field="model",
-        severity=found.severity,
-        confidence=found.confidence,
-        change=found.change,
-        fix=found.fix,
-    )
+    yield found.problem(f"{subject.model} is emulated frame by frame: no offload, no vhost")
 
 
 RULE = Rule(

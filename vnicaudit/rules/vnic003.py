@@ -70,13 +70,9 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem; igb may be meant, to test SR-IOV."""
     found = to_virtio(subject, RULE.severity)
-    yield Problem(
-        f"{subject.model} is emulated by QEMU: it has offloads, but no vhost{found.note}",
-        field="model",
-        severity=found.severity,
-        confidence="medium" if subject.model == "igb" else found.confidence,
-        change=found.change,
-        fix=found.fix,
+    yield found.problem(
+        f"{subject.model} is emulated by QEMU: it has offloads, but no vhost",
+        confidence="medium" if subject.model == "igb" else None,
     )
 
 

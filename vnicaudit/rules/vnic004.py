@@ -64,14 +64,7 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem; how severe it is depends on whether the guest can do better."""
     found = to_virtio(subject, RULE.severity)
-    yield Problem(
-        f"vmxnet3 is emulated in QEMU: it has offloads, but no vhost{found.note}",
-        field="model",
-        severity=found.severity,
-        confidence=found.confidence,
-        change=found.change,
-        fix=found.fix,
-    )
+    yield found.problem("vmxnet3 is emulated in QEMU: it has offloads, but no vhost")
 
 
 RULE = Rule(

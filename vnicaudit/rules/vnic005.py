@@ -90,14 +90,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         what = f"{name} is not virtio to libvirt: no offload, no vhost, no <driver> tuning"
     else:
         what = f"{subject.model} is emulated frame by frame: no offload, no vhost"
-    yield Problem(
-        what + found.note,
-        field="model",
-        severity=found.severity,
-        confidence=found.confidence,
-        change=found.change,
-        fix=found.fix,
-    )
+    yield found.problem(what)
 
 
 def _virtio_by_qemu_name(subject: Subject) -> bool:

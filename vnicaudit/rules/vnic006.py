@@ -79,12 +79,10 @@ def check(subject: Subject) -> Iterator[Problem]:
     """One problem: what the missing line becomes."""
     found = to_virtio(subject, RULE.severity)
     where = f"{subject.arch} {subject.domain.machine or ''}".strip()
-    yield Problem(
-        f"no model is declared: on {where} libvirt makes it {subject.model}{found.note}",
-        severity=found.severity,
+    yield found.problem(
+        f"no model is declared: on {where} libvirt makes it {subject.model}",
+        field=None,
         confidence="medium",
-        change=found.change,
-        fix=found.fix,
     )
 
 

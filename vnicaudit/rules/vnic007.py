@@ -144,7 +144,7 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _refused_by_nova(subject: Subject, model: str) -> bool:
-    """Whether it is a model of Nova's that its libvirt driver has not (SUPPORTED_VIF_MODELS), or
+    """True for a model of Nova's that its libvirt driver has not (SUPPORTED_VIF_MODELS), or
     not yet."""
     if subject.effective.model.state != NONE:
         return False

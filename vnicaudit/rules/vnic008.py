@@ -131,7 +131,7 @@ def _virtio(subject: Subject) -> Iterator[Problem]:
 
 
 def _of_pci(subject: Subject) -> list[str]:
-    """What is set that only PCI devices have, beside the address."""
+    """Settings that only PCI devices have, beside the address."""
     return [name for name in ("rom", "acpi") if getattr(subject.nic, name) is not None]
 
 

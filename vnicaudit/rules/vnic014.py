@@ -72,7 +72,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge.behind import may_be_refused, refused_behind
+from vnicaudit.knowledge.behind_libvirt import may_be_refused, refused_behind
 from vnicaudit.model.fix import RemoveBehind
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.start_refusal import WORDS

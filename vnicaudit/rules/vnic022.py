@@ -82,7 +82,7 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
 
 
 def _without_vhost(nics: tuple[Subject, ...]) -> str:
-    """What that means for the NICs that would have vhost."""
+    """The consequence for the NICs that would have vhost."""
     lost = [nic for nic in nics if nic.model in VIRTIO and nic.backend in TAP_TYPES]
     if not lost:
         return ""

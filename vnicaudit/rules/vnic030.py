@@ -161,7 +161,7 @@ def check(subject: Subject, limits: QueueLimits) -> Iterator[Problem]:
 
 
 def _unread(subject: Subject) -> bool:
-    """Whether libvirt would not read queues: the model is virtio by default only."""
+    """True where libvirt would not read queues: the model is virtio by default only."""
     nic, domain = subject.nic, subject.domain
     written = nic.model is not None or domain.form != "raw" or nic.origin != "interface"
     return not written and domain.owner == "libvirt"
@@ -217,7 +217,7 @@ def _wanted_of(subject: DomainSubject, server: ServerConfig, limits: QueueLimits
 
 
 def _is_told(server: ServerConfig) -> bool:
-    """Whether it is known what is said of multiqueue: somebody did, or nobody for certain."""
+    """True where it is known what is said of multiqueue: somebody did, or nobody for certain."""
     if _is_decided(server):
         return True
     return (
@@ -228,7 +228,7 @@ def _is_told(server: ServerConfig) -> bool:
 
 
 def _is_decided(server: ServerConfig) -> bool:
-    """Whether what Nova keeps of the server, or its flavor, sets multiqueue, on or off."""
+    """True where what Nova keeps of the server, or its flavor, sets multiqueue, on or off."""
     told = (server.flag(MULTIQUEUE), server.flavor_flag(MULTIQUEUE))
     return any(said is not None for said in told)
 
@@ -262,7 +262,7 @@ def _queues_needed(subject: Subject, limits: QueueLimits) -> int:
 
 
 def _room(subject: Subject, limits: QueueLimits) -> bool:
-    """Whether all NICs together stay within the interrupt vectors: 2 per queue pair and 2 more
+    """True where all NICs together stay within the interrupt vectors: 2 per queue pair and 2 more
     per NIC, as libvirt sets ``vectors``."""
     return subject.domain.nics * (2 * _queues_needed(subject, limits) + 2) <= _VECTORS
 

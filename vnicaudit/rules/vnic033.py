@@ -134,7 +134,7 @@ def _reason(size: int, limits: RingLimits) -> str:
 
 
 def _old_rom(subject: Subject) -> bool:
-    """Whether an old iPXE or a virtio 0.9 guest may boot from the NIC."""
+    """True where an old iPXE or a virtio 0.9 guest may boot from the NIC."""
     return subject.nic.boot_order is not None and subject.domain.readiness != "ready"
 
 

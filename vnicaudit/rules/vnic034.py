@@ -108,7 +108,7 @@ def _change_to_unset(size: int | None) -> Change:
 
 
 def _ring_override(subject: Subject) -> Behind | None:
-    """What gives the ring behind libvirt's settings."""
+    """The property that sets the ring behind libvirt's settings."""
     nic = subject.nic
     if nic.origin != "interface" or subject.model not in VIRTIO:
         return None

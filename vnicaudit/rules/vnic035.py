@@ -162,7 +162,7 @@ def _options_set(nova: NovaConfig) -> list[NovaOption]:
 
 
 def _runs(subject: Subject) -> bool:
-    """Whether the NIC is known to run. Arguments alone may be of a start that failed."""
+    """True where the NIC is known to run. Arguments alone may be of a start that failed."""
     running, state = subject.running, subject.state
     if state is not None and state.active:
         return True

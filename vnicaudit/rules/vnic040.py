@@ -89,7 +89,7 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _of_system(domain: DomainConfig) -> bool:
-    """Whether a system libvirt is known to have started it; Nova and oVirt have no other."""
+    """True where a system libvirt is known to have started it; Nova and oVirt have no other."""
     return domain.owner in ("nova", "ovirt") or (
         domain.owner == "libvirt" and domain.session is False
     )

@@ -141,7 +141,7 @@ def _of_model(subject: DomainSubject, server: ServerConfig, image: Image) -> Ite
 
 
 def _stored_model(subject: DomainSubject, server: ServerConfig) -> str | None:
-    """What Nova keeps; where it does not say so, what it wrote into the definition."""
+    """The model that Nova keeps; where it does not say so, what it wrote into the definition."""
     if server.properties_source == "api":
         return server.vif_model
     models = (nic.nic.model for nic in _subjects_with_model(subject))
@@ -172,7 +172,7 @@ def _on_image(name: str, value: str) -> Advice:
 
 
 def _by_default(image: Image, kept: str) -> bool:
-    """Whether new servers of an image that names no model may well get this one too."""
+    """True where new servers of an image that names no model may well get this one too."""
     system = image.certain_value("os_distro")
     return system is not None and (image.libosinfo_model == kept or not image.linux)
 

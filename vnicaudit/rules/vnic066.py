@@ -186,14 +186,14 @@ def _flag_text(flag: bool | None) -> str:
 
 
 def _asks(subject: DomainSubject, server: ServerConfig) -> bool:
-    """Whether it asks for multiqueue, and has a NIC that could have it."""
+    """True where a server asks for multiqueue, and has a NIC that could have it."""
     if (subject.domain.vcpus or 0) < MULTIQUEUE_VCPUS or not server.asks_for(MULTIQUEUE):
         return False
     return any(nic.model in VIRTIO and nic.backend not in _NO_QUEUES for nic in subject.nics)
 
 
 def _taken_away(node: NodeFacts) -> Iterator[Problem]:
-    """What nova.conf of its compute node leaves of it."""
+    """The multiqueue that nova.conf of the compute node leaves."""
     why = taken_away(node.value("virt_type"), node.value("max_queues"))
     if not why:
         return

@@ -157,7 +157,7 @@ def _too_old(nova: NovaVersions | None) -> bool:
 
 
 def _refusal_reason(subject: DomainSubject, server: ServerConfig) -> str | None:
-    """What libvirt refuses packed rings on; None where there is no such NIC."""
+    """The reason for which libvirt refuses packed rings; None where there is no such NIC."""
     model = server.vif_model or "virtio"
     for nic in subject.nics:
         if nic.nic.origin == "interface" and nic.backend == "hostdev":

@@ -129,7 +129,8 @@ def _of_flavor(server: ServerConfig) -> str:
 
 
 def _kind(text: str) -> str:
-    """What a size asks for; a number is in KiB (``_get_numa_pagesize_constraint``)."""
+    """The kind of pages that a size asks for; a number is in KiB
+    (``_get_numa_pagesize_constraint``)."""
     if text in ("", "small", "large", "any"):
         return text
     kib = _kib(text)

@@ -98,7 +98,7 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
 
 
 def _other_models(image: Image) -> str:
-    """What else can be set, as the end of a sentence."""
+    """Other models that can be set, as the end of a sentence."""
     if image.on_z:
         return "; of the others QEMU has e1000e and igb alone on s390x, from release 10 on."
     names = [name for name in _HAS if not lacks_vif_model(name, image.nova)]

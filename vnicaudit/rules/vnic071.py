@@ -186,7 +186,8 @@ def check_preference(subject: PreferenceSubject) -> Iterator[Problem]:
 
 
 def _said_elsewhere(subject: Subject, manifest: Manifest) -> bool:
-    """Whether the finding is the preference's own. That the VM does not start on s390x is not."""
+    """True where the finding is the preference's own. That the VM does not start on s390x is
+    not."""
     known = manifest.preferred_readiness != "unknown" and "model" not in subject.nic.unseen
     judged = manifest.preference_judged and manifest.preferred_model is not None
     return judged and known and subject.arch not in S390

@@ -67,6 +67,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.backends import NOVA_TAPS
 from vnicaudit.knowledge.models import shown_model
+from vnicaudit.knowledge.multiqueue import queue_pairs
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.fix import Advice, Command, OpenStack, SetProperty
 from vnicaudit.model.nic import VIRTIO
@@ -133,7 +134,7 @@ def _queues(subject: Subject, server: ServerConfig) -> Iterator[Problem]:
     if kept is None or now is None or kept == now:
         return
     yield Problem(
-        f"Nova would give this NIC {_pairs(kept)}, and it has {_pairs(now)}: "
+        f"Nova would give this NIC {queue_pairs(kept)}, and it has {queue_pairs(now)}: "
         f"{_WHEN[server.status]} makes it {kept}",
         field="queues",
         severity=_severity(server, "low", "info"),
@@ -154,8 +155,8 @@ def _queues_kept(server: ServerConfig) -> int | None:
 
 
 def _fix_queues(server: ServerConfig, now: int) -> Advice:
-    """What is asked for by a flavor, or taken away by nova.conf, is no property to set: where
-    flavor and image differ Nova cannot start it."""
+    """The fix for queues. What is asked for by a flavor, or taken away by nova.conf, is no property
+    to set: where flavor and image differ Nova cannot start it."""
     if server.status == _STOPPED:
         return _FIX_STARTED
     if server.flavor_flag(MULTIQUEUE) is not None:
@@ -181,10 +182,6 @@ def _ring(subject: Subject, server: ServerConfig) -> Iterator[Problem]:
         severity="info",
         fix=_FIX_CONF,
     )
-
-
-def _pairs(count: int) -> str:
-    return "one queue pair" if count == 1 else f"{count} queue pairs"
 
 
 def _severity(server: ServerConfig, running: Severity, stopped: Severity) -> Severity:

@@ -22,8 +22,7 @@ from vnicaudit.text.secret_names import (
 from vnicaudit.text.secret_places import is_place
 from vnicaudit.text.secret_values import masked_values
 from vnicaudit.text.secret_xml import masked_xml
-
-STARS = "***"
+from vnicaudit.text.stars import STARS
 
 _URL = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]{0,40}:(?:\\?/){2})([^\s\"'<>]+)")
 _ASSIGNMENT = re.compile(

@@ -52,8 +52,8 @@ class Tag(NamedTuple):
 
     @property
     def word(self) -> str:
-        """Its first word, which may be a statement's; a call or an attribute has none that is. A
-        comment's of Go is ``/*``."""
+        """The first word of the tag, which may be a statement's; a call or an attribute has none
+        that is. A comment's of Go is ``/*``."""
         match = _WORD.match(self.source, self.start + 2, self.end)
         return (match.group(1) or "") if match else ""
 

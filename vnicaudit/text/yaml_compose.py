@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from vnicaudit.text.yaml_source import YamlSource
 from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
@@ -217,10 +217,10 @@ def _c_events(parser: _Parser) -> Iterator[_Event]:
 
 
 @cache
-def _c_parser() -> Any:
+def _c_parser() -> Callable[[str], _Parser] | None:
     """ruamel.yaml's C parser; None where it is not installed."""
     from ruamel.yaml import YAML
     from ruamel.yaml.parser import Parser
 
-    found = YAML(typ="safe").Parser
+    found: Callable[[str], _Parser] = YAML(typ="safe").Parser
     return None if found is Parser else found

@@ -8,7 +8,7 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from itertools import accumulate
 
 from vnicaudit.errors import TargetError
-from vnicaudit.text.yaml_template import Mask, is_template, without_tags
+from vnicaudit.text.yaml_template import Mask, is_opened, without_tags
 from vnicaudit.text.yaml_tree import Node
 
 MAX_BYTES = 8 * 1024 * 1024
@@ -35,7 +35,7 @@ class YamlSource:
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start + self._mark) + 1
             raise TargetError("not UTF-8, as YAML has to be", file=file, line=line) from None
-        self.mask = without_tags(self.text) if is_template(self.text) else Mask(self.text)
+        self.mask = without_tags(self.text) if is_opened(self.text) else Mask(self.text)
         self.template = self.mask.text is not self.text and self.mask.text != self.text
         self._lines: list[int] = []
         self._bytes: list[int] = []

@@ -63,7 +63,7 @@ class Mask(NamedTuple):
         return block is not None and not block.has(outer)
 
 
-def is_template(text: str) -> bool:
+def is_opened(text: str) -> bool:
     """True for a text that may have template syntax in it."""
     return "{{" in text or "{%" in text or "{#" in text
 

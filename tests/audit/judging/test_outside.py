@@ -177,6 +177,19 @@ def test_no_rules_are_taken_from_what_is_audited(folder: Path, tmp_path: Path) -
     refuse_audited([str(folder)], [str(beside), "-", "openstack:prod", str(folder / "x.xml")])
 
 
+def test_nor_from_a_directory_with_a_file_that_is_audited(folder: Path, tmp_path: Path) -> None:
+    guest = folder / "guest.xml"
+    guest.touch()
+    link = tmp_path / "link.xml"
+    link.symlink_to(guest)
+    for target in (guest, link):
+        with pytest.raises(UsageError, match="a file in it is audited: rules are code"):
+            refuse_audited([str(folder)], [str(target)])
+    beside = tmp_path / "guest.xml"
+    beside.touch()
+    refuse_audited([str(folder)], [str(beside)])
+
+
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package of rules, as pip leaves it."""
@@ -208,6 +221,18 @@ def test_the_folder_in_which_it_is_run_is_no_place_of_packages(
     """`python -m vnicaudit` has it on the path, and it may be what is audited."""
     monkeypatch.chdir(installed.parent)
     assert catalogue_with(()) is shipped_catalogue()
+
+
+def test_no_package_is_taken_from_what_is_audited(installed: Path, tmp_path: Path) -> None:
+    site = installed.parent
+    guest = site / "guest.xml"
+    guest.touch()
+    for target in (tmp_path, site, guest):
+        assert catalogue_with((), [str(target)]) is shipped_catalogue()
+        assert "acme_rules" not in sys.modules
+    beside = tmp_path / "guest.xml"
+    beside.touch()
+    assert "ACME007" in catalogue_with((), [str(installed), str(beside)]).ids
 
 
 def test_an_entry_point_that_does_not_load_is_named(

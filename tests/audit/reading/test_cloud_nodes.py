@@ -53,15 +53,15 @@ WHY = ": [DEFAULT] host in it, or else its folder, has to have just this name"
 def test_why_a_host_has_none(read: tuple[SiteNode, ...], why: str) -> None:
     nodes = NodesByHost(read)
     assert nodes.of("cmp1") is None
-    assert nodes.why_not("cmp1") == why
-    assert nodes.why_not(None) == ""
+    assert nodes.unknown_reason("cmp1") == why
+    assert nodes.unknown_reason(None) == ""
 
 
 def test_why_a_host_of_two_clouds_has_none() -> None:
     nodes = NodesByHost([node("/n/cmp1/nova.conf")])
     for cloud in ("openstack:b", "openstack:a"):
         nodes.meet("cmp1", cloud)
-    assert nodes.why_not("cmp1") == (
+    assert nodes.unknown_reason("cmp1") == (
         "openstack:a, openstack:b each have a host called cmp1, and whose nova.conf that is is not "
         "known: give one cloud at a time"
     )

@@ -15,18 +15,19 @@ from hypothesis import strategies as st
 from tests.bench.engines.here import Here
 from tests.bench.facts.recorded import text
 from tests.not_run import not_run
+from vnicaudit.bench.contract import Endpoint
 from vnicaudit.bench.facts.cpu import (
-    Clock,
+    CPU_TIME,
+    BootTime,
     CpuReading,
     Ticks,
     Used,
     cpu_reading,
-    read_cpu,
     throttled_seconds,
     ticks,
     use_between,
 )
-from vnicaudit.bench.facts.sections import Section
+from vnicaudit.bench.facts.sections import Section, ask
 from vnicaudit.errors import MeasureError
 
 FIRST = text("proc/guest.stat").partition("\n")[0] + "\n"
@@ -36,7 +37,7 @@ NONE = Ticks(0, 0, 0, 0, 0, 0, 0, 0)
 def at(
     uptime: float, spent: Ticks = NONE, throttled: dict[str, float] | None = None, boot: str = "b"
 ) -> CpuReading:
-    return CpuReading(Clock(uptime, 100, boot), spent, throttled or {})
+    return CpuReading(BootTime(uptime, 100, boot), spent, throttled or {})
 
 
 def test_the_line_of_all_cpus() -> None:
@@ -90,7 +91,7 @@ def test_between_two_readings() -> None:
 
 
 def test_a_clock_of_another_rate() -> None:
-    after = CpuReading(Clock(2.0, 1024, "b"), NONE._replace(user=512, idle=1536), {})
+    after = CpuReading(BootTime(2.0, 1024, "b"), NONE._replace(user=512, idle=1536), {})
     assert use_between(at(1.0), after).busy == 500_000
 
 
@@ -131,7 +132,7 @@ def test_without_getconf_there_are_100_ticks_a_second() -> None:
         Section("throttle /sys/fs/cgroup", text("cgroup/v2.quota.cpu.stat")),
     ]
     assert cpu_reading(sections) == CpuReading(
-        Clock(12.5, 100, "c0bdfe99"), ticks(FIRST), {"/sys/fs/cgroup": 17.841005}
+        BootTime(12.5, 100, "c0bdfe99"), ticks(FIRST), {"/sys/fs/cgroup": 17.841005}
     )
 
 
@@ -140,13 +141,17 @@ def test_a_machine_without_uptime_is_an_error() -> None:
         cpu_reading([Section("stat", FIRST)])
 
 
+def _read_cpu(endpoint: Endpoint) -> CpuReading:
+    return cpu_reading(ask(endpoint, CPU_TIME))
+
+
 def test_a_busy_loop_of_known_cpu_time_is_seen() -> None:
     """By the loop's own CPU time; what else the machine does is bounded by what is idle."""
     loop = "import time\nwhile time.process_time() < 2: pass"
     with Here() as here:
-        before = read_cpu(here)
+        before = _read_cpu(here)
         subprocess.run([sys.executable, "-S", "-c", loop], check=True)
-        after = read_cpu(here)
+        after = _read_cpu(here)
     spent = use_between(before, after)
     assert spent.busy is not None
     assert spent.seconds is not None
@@ -161,7 +166,7 @@ def test_the_shell_of_small_guests_reads_the_same(tmp_path: Path) -> None:
         not_run("rig", "busybox is not installed")
     (tmp_path / "sh").symlink_to(busybox)
     with Here() as here, Here(programs=tmp_path) as small:
-        usual, other = read_cpu(here), read_cpu(small)
+        usual, other = _read_cpu(here), _read_cpu(small)
     assert other.clock.boot == usual.clock.boot != ""
     assert other.clock.ticks == usual.clock.ticks
     assert other.throttled.keys() == usual.throttled.keys() != set()

@@ -10,11 +10,11 @@ import pytest
 from vnicaudit.bench.contract import Measured
 from vnicaudit.bench.facts.nic_bytes import NicReading
 from vnicaudit.bench.facts.path_check import (
+    LaggedReading,
     PathFinding,
-    SecondLook,
     check_path,
+    parse_lagged,
     payload_of,
-    second_look,
 )
 from vnicaudit.bench.facts.sections import Section
 from vnicaudit.model.measurement import NicBytes
@@ -39,7 +39,7 @@ def checked(
     later: Mapping[str, int] | None = None, **counted: int,
 ) -> PathFinding:  # fmt: skip
     """``counted`` after the run; ``later``: in the second look, where that differs."""
-    look = SecondLook(reading(**(counted | dict(later or {}))), beside, held_only)
+    look = LaggedReading(reading(**(counted | dict(later or {}))), beside, held_only)
     return check_path(
         "target",
         reading(),
@@ -139,16 +139,16 @@ def test_the_payload(measured: Measured, payload: float | None) -> None:
     assert payload_of(measured) == payload
 
 
-def looked(**sections: str) -> SecondLook:
+def looked(**sections: str) -> LaggedReading:
     printed = {"nics": "eth0 1 1\n", "nic": "eth0\n", **sections}
-    found = second_look(tuple(Section(*each) for each in printed.items()), "eth0")
+    found = parse_lagged(tuple(Section(*each) for each in printed.items()), "eth0")
     assert found is not None
     return found
 
 
 def test_the_second_look() -> None:
-    assert looked() == SecondLook(NicReading({"eth0": (1, 1)}, "eth0"), frozenset(), False)
-    assert second_look((Section("nics", ""),), "eth0") is None
+    assert looked() == LaggedReading(NicReading({"eth0": (1, 1)}, "eth0"), frozenset(), False)
+    assert parse_lagged((Section("nics", ""),), "eth0") is None
     assert looked(related="\nenp1 enp2\n\nbond0\n").beside == {"enp1", "enp2", "bond0"}
     # iproute2 6.1: ip -4 -o route show to match
     two = (

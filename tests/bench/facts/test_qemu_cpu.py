@@ -18,7 +18,7 @@ import pytest
 from tests.adapters import ADAPTERS
 from tests.bench.engines.here import Here
 from tests.not_run import not_run
-from vnicaudit.bench.facts.cpu import Clock
+from vnicaudit.bench.facts.cpu import BootTime
 from vnicaudit.bench.facts.guest_process import GuestHost, GuestProcess, Process, find_guest
 from vnicaudit.bench.facts.qemu_cpu import (
     HostUse,
@@ -55,7 +55,9 @@ def qemu(user: int = 0, **known: int) -> QemuReading:
         kind, _line, tid = name.partition("_")
         by_kind[kind][int(tid)] = Process(int(tid), "vhost-7", spent, 1, kind == "worker")
     process = Process(7, "qemu-system-x86", user, 5, kernel=False)
-    return QemuReading(Clock(user / 100, 100, "b"), process, by_kind["thread"], by_kind["worker"])
+    return QemuReading(
+        BootTime(user / 100, 100, "b"), process, by_kind["thread"], by_kind["worker"]
+    )
 
 
 def test_vhost_workers_that_are_threads_are_in_the_process_already() -> None:

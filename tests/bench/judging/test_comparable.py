@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.bench.judging.made import RR, TCP, pair, runs, spoiled, steady
-from vnicaudit.bench.judging.comparable import warnings, why_not
+from vnicaudit.bench.judging.comparable import incomparable_reasons, warnings
 from vnicaudit.model.measurement import BenchResult, BenchRun, Path, Sample, Setup
 
 PATH = Path(
@@ -45,7 +45,7 @@ def told(name: str, version: str) -> BenchResult:
 
 
 def test_the_same_thing_twice() -> None:
-    assert why_not(ONE, OTHER) == ()
+    assert incomparable_reasons(ONE, OTHER) == ()
     assert warnings(ONE, OTHER) == (DRIFT,)
 
 
@@ -60,20 +60,24 @@ def test_the_same_thing_twice() -> None:
     ],
 )
 def test_other_work(changed: dict[str, Any], reason: str) -> None:
-    assert why_not(ONE, replace(OTHER, workloads=(replace(TCP, **changed),))) == (reason,)
+    assert incomparable_reasons(ONE, replace(OTHER, workloads=(replace(TCP, **changed),))) == (
+        reason,
+    )
 
 
 def test_results_of_an_engine_of_earlier_versions_are_compared() -> None:
     """uperf is no engine any more; what it measured is read, and held against its own."""
     work = replace(TCP, engine="uperf", pattern="str-writex30k")
     one, other = (replace(each, workloads=(work,)) for each in (ONE, OTHER))
-    assert why_not(one, other) == ()
+    assert incomparable_reasons(one, other) == ()
     facts = [Setup("ssh://web01", {"uperf": version}) for version in ("1.0.7", "1.0.8")]
     one, other = (
         replace(each, environment=(fact,)) for each, fact in zip((one, other), facts, strict=True)
     )
-    assert why_not(one, other) == ("ssh://web01 had a different uperf: 1.0.7 and 1.0.8",)
-    assert why_not(ONE, other) == (
+    assert incomparable_reasons(one, other) == (
+        "ssh://web01 had a different uperf: 1.0.7 and 1.0.8",
+    )
+    assert incomparable_reasons(ONE, other) == (
         "tcp was run with a different engine: iperf3 and uperf",
         "tcp was run with a different pattern: tcp and str-writex30k",
     )
@@ -106,16 +110,18 @@ def test_figures_of_different_generators_are_not_held_against_each_other(
         replace(each, workloads=(replace(TCP, options=options),))
         for each, options in ((ONE, one), (OTHER, other))
     )
-    assert why_not(first, second) == reasons
+    assert incomparable_reasons(first, second) == reasons
 
 
 def test_other_judging_is_no_other_work() -> None:
     judged = replace(TCP, primary=False, decides=("latency_mean",))
-    assert why_not(ONE, replace(OTHER, workloads=(judged,))) == ()
+    assert incomparable_reasons(ONE, replace(OTHER, workloads=(judged,))) == ()
 
 
 def test_no_work_in_common() -> None:
-    assert why_not(ONE, replace(OTHER, workloads=(RR,))) == ("they have no workload in common",)
+    assert incomparable_reasons(ONE, replace(OTHER, workloads=(RR,))) == (
+        "they have no workload in common",
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,17 +138,19 @@ def test_no_work_in_common() -> None:
     ],
 )
 def test_other_paths(changed: dict[str, Any], reason: str | None) -> None:
-    found = why_not(ONE, replace(OTHER, paths=(replace(PATH, **changed),)))
+    found = incomparable_reasons(ONE, replace(OTHER, paths=(replace(PATH, **changed),)))
     assert found == (() if reason is None else (reason,))
 
 
 @pytest.mark.parametrize("name", ["version", "server_version"])
 def test_other_versions_of_the_generator(name: str) -> None:
-    assert why_not(told(name, "3.12"), told(name, "3.16")) == (
+    assert incomparable_reasons(told(name, "3.12"), told(name, "3.16")) == (
         f"tcp was run with a different {name}: 3.12 and 3.16",
     )
-    assert why_not(told(name, "3.12"), replace(told(name, "3.12"), run=OTHER.run)) == ()
-    assert why_not(told(name, "3.12"), OTHER) == ()
+    assert (
+        incomparable_reasons(told(name, "3.12"), replace(told(name, "3.12"), run=OTHER.run)) == ()
+    )
+    assert incomparable_reasons(told(name, "3.12"), OTHER) == ()
 
 
 def test_other_facts_of_an_endpoint() -> None:
@@ -153,24 +161,28 @@ def test_other_facts_of_an_endpoint() -> None:
         )
         for each, kernel, tool in ((ONE, "6.1", "3.12"), (OTHER, "6.12", "3.16"))
     )
-    assert why_not(one, other) == ("ssh://web01 had a different iperf3: 3.12 and 3.16",)
+    assert incomparable_reasons(one, other) == (
+        "ssh://web01 had a different iperf3: 3.12 and 3.16",
+    )
     assert warnings(one, other) == (DRIFT, "ssh://web01 had a different kernel: 6.1 and 6.12")
 
 
 class TestArms:
     def test_one_has_to_be_named(self) -> None:
         both = result(pair(steady(9e9), steady(8e9)), arms=("before", "after"))
-        assert why_not(ONE, both) == (
+        assert incomparable_reasons(ONE, both) == (
             "the second has 2 arms (before, after): say which one is meant",
         )
-        assert why_not(ONE, both, ("now", "after")) == ()
+        assert incomparable_reasons(ONE, both, ("now", "after")) == ()
 
     def test_one_that_is_not_there(self) -> None:
-        assert why_not(ONE, OTHER, ("then", "now")) == ("the first has no arm then; it has now",)
+        assert incomparable_reasons(ONE, OTHER, ("then", "now")) == (
+            "the first has no arm then; it has now",
+        )
 
     def test_one_without_runs(self) -> None:
         empty = result([replace(spoiled("now", 0))])
-        assert why_not(ONE, empty) == ("the second has no run that counts in now",)
+        assert incomparable_reasons(ONE, empty) == ("the second has no run that counts in now",)
 
 
 def test_warnings() -> None:
@@ -198,12 +210,12 @@ class TestArmsOfOneRun:
 
     def test_may_be_other_paths(self) -> None:
         """They were measured side by side, and the paths are what is compared."""
-        assert why_not(self.BOTH, self.BOTH, ("before", "after")) == ()
+        assert incomparable_reasons(self.BOTH, self.BOTH, ("before", "after")) == ()
 
     def test_did_not_drift_apart(self) -> None:
         assert warnings(self.BOTH, self.BOTH) == ()
 
     def test_are_two(self) -> None:
-        assert why_not(self.BOTH, self.BOTH, ("after", "after")) == (
+        assert incomparable_reasons(self.BOTH, self.BOTH, ("after", "after")) == (
             "both are after of the same run: there is nothing to compare",
         )

@@ -17,8 +17,8 @@ from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.registry import GUARDS
 from vnicaudit.bench.running import collector
 from vnicaudit.bench.running.arms import Arm, OpenedArm, Switch
-from vnicaudit.bench.running.collector import Collector, SamplingTask
-from vnicaudit.bench.running.forecast import Ahead, Schedule
+from vnicaudit.bench.running.collector import Collector, SamplingContext
+from vnicaudit.bench.running.forecast import Ahead, VisitPlan
 from vnicaudit.model.measurement import (
     Covariates,
     GuardRail,
@@ -188,7 +188,7 @@ def collecting(
 ) -> tuple[Collector, history.StoredMeasurement]:
     """A collector, and where it keeps its samples."""
     kept = history.new_measurement(state)
-    work = SamplingTask(
-        one, ValidityLimits(), Switch(states or {}), kept, told, Schedule(1, one.looks)
+    work = SamplingContext(
+        one, ValidityLimits(), Switch(states or {}), kept, told, VisitPlan(1, one.looks)
     )
     return Collector(work), kept

@@ -24,7 +24,7 @@ from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.running import rails
 from vnicaudit.bench.running.arms import OpenedArm
-from vnicaudit.bench.running.measuring import Measuring, MeasuringTask
+from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import BenchResult, Design, GuardRail, Setup, Workload
 from vnicaudit.model.measurement import Path as PathOf
@@ -32,20 +32,22 @@ from vnicaudit.model.measurement import Path as PathOf
 STATES: dict[str, tuple[str, ...]] = {"plain": ("rndc", "off"), "querylog": ("rndc", "on")}
 
 
-def task(design: Design, arms: Sequence[str], runs: int = 2, **more: object) -> MeasuringTask:
+def task(design: Design, arms: Sequence[str], runs: int = 2, **more: object) -> MeasurementTerms:
     terms = Terms(looks=(runs,), alphas=(0.05,), design=design, acts=False)
     made: dict[str, object] = {
         "profile": profile(runs=runs), "design": design, "arms": tuple(arms), "seed": 7,
         "terms": terms,
     }  # fmt: skip
-    return MeasuringTask(**{**made, **more})  # type: ignore[arg-type]
+    return MeasurementTerms(**{**made, **more})  # type: ignore[arg-type]
 
 
 def two_arms(end: End) -> list[OpenedArm]:
     return [opened("one", end, "ethtool", "1"), opened("four", end, "ethtool", "4")]
 
 
-def measured(state: Path, one: MeasuringTask, arms: Sequence[OpenedArm], told: Told) -> BenchResult:
+def measured(
+    state: Path, one: MeasurementTerms, arms: Sequence[OpenedArm], told: Told
+) -> BenchResult:
     return Measuring(one, history.new_measurement(state), told).interleaved(arms)
 
 

@@ -16,7 +16,7 @@ from tests.bench.running.fakes import Told, install, opened, profile
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Measured
 from vnicaudit.bench.judging.terms import Terms
-from vnicaudit.bench.running.measuring import Measuring, MeasuringTask
+from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 from vnicaudit.cli.bench.show import named_measurement
 from vnicaudit.model.measurement import BenchResult, Ran
 from vnicaudit.reports.bench.formats.json import stream
@@ -55,7 +55,7 @@ def test_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ten = tuple(replace(TCP, id=f"tcp{number}") for number in range(10))
     one = profile(*ten, runs=100)
     terms = Terms(looks=(100,), alphas=(0.05,), design="live-flip", acts=False)
-    task = MeasuringTask(profile=one, design="live-flip", arms=("a", "b"), seed=1, terms=terms)
+    task = MeasurementTerms(profile=one, design="live-flip", arms=("a", "b"), seed=1, terms=terms)
     place = history.new_measurement(tmp_path)
     with small():
         result = Measuring(task, place, Heard()).interleaved([opened("a"), opened("b")])

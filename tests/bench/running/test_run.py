@@ -13,7 +13,11 @@ from vnicaudit.bench import history
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.paths import parse_paths
 from vnicaudit.bench.running.opening import LineFacts
-from vnicaudit.bench.running.run import MeasurementRequest, reporting_where_stored, task_of
+from vnicaudit.bench.running.run import (
+    MeasurementRequest,
+    measurement_terms_of,
+    reporting_where_stored,
+)
 from vnicaudit.cli.adapters import adapters
 from vnicaudit.errors import EndpointError, UsageError
 
@@ -39,7 +43,7 @@ def asked(*paths: str, **more: object) -> MeasurementRequest:
     ],
 )
 def test_the_design(given: MeasurementRequest, design: str, arms: tuple[str, ...]) -> None:
-    task = task_of(given)
+    task = measurement_terms_of(given)
     assert (task.design, task.arms, task.seed) == (design, arms, 7)
     assert task.terms.acts is False
 
@@ -79,12 +83,12 @@ STATEFUL = profile(
 )
 def test_what_makes_no_sense(given: MeasurementRequest, message: str) -> None:
     with pytest.raises(UsageError) as error:
-        task_of(given)
+        measurement_terms_of(given)
     assert str(error.value) == message
 
 
 def test_states_without_a_command_are_left_out() -> None:
-    task = task_of(asked(profile=STATEFUL, states=STATES))
+    task = measurement_terms_of(asked(profile=STATEFUL, states=STATES))
     assert [workload.id for workload in task.profile.workloads] == ["p"]
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP
 from tests.bench.running.fakes import Told, opened, profile
-from vnicaudit.bench.contract import Ends, Settled
+from vnicaudit.bench.contract import Ends, SettledWorkload
 from vnicaudit.bench.running import settling
 from vnicaudit.bench.running.settling import is_settled_of, settled_profile
 from vnicaudit.model.measurement import Workload
@@ -21,9 +21,9 @@ _OTHER = replace(TCP, id="other")
 def test_each_workload_is_settled_for_the_ends_of_all_arms(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
-    def settled(workload: Workload, ends: Sequence[Ends]) -> Settled:
+    def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
         seen.append(len(ends))
-        return Settled(replace(workload, options={"generator": "c"}), "so it is")
+        return SettledWorkload(replace(workload, options={"generator": "c"}), "so it is")
 
     monkeypatch.setattr(
         settling, "ENGINES", SimpleNamespace(load=lambda _name: SimpleNamespace(settled=settled))

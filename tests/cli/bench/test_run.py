@@ -21,7 +21,7 @@ from tests.bench.measurements import result
 from tests.cli.command import vnicaudit
 from tests.cli.two_ends import Running, TwoEnds, two_ends
 from tests.not_run import not_run
-from vnicaudit.bench.judging.afterwards import compare_results
+from vnicaudit.bench.judging.stored_comparison import compare_results
 from vnicaudit.cli.bench.options import FailOn
 from vnicaudit.cli.bench.output import code_of
 from vnicaudit.model.measurement import BenchResult

@@ -16,7 +16,7 @@ from tests.bench.endpoints.left import until
 from tests.cli.records import options_of
 from tests.cli.two_ends import Running, TwoEnds, two_ends
 from tests.not_run import not_run
-from vnicaudit.bench.running.run import MeasurementRequest, task_of
+from vnicaudit.bench.running.run import MeasurementRequest, measurement_terms_of
 from vnicaudit.cli.adapters import adapters
 from vnicaudit.cli.bench.search import BenchSearchOptions, command, request_of
 
@@ -106,7 +106,7 @@ def test_packets() -> None:
     assert workload.decides == ("packet_rate",)
     assert (given.profile.looks, given.line.rate) == ((3,), 10e9)
     assert given.paths[0].name == "vm"
-    assert task_of(given).design == "single"
+    assert measurement_terms_of(given).design == "single"
 
 
 def test_dns() -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tests.bench.measurements import kept, result, written
 from tests.cli.inside import inside
-from vnicaudit.bench.judging.afterwards import compare_results
+from vnicaudit.bench.judging.stored_comparison import compare_results
 from vnicaudit.model.measurement import BenchResult
 
 A, B = result("1", {"web01": 1e9}), result("2", {"web01": 2e9})

@@ -11,7 +11,8 @@ from tests.rules.shipped import cases
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.platforms import every_platform
-from vnicaudit.knowledge.fixes.owners import WORDINGS, Wordings
+from vnicaudit.knowledge.fixes.owners import Wordings
+from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.knowledge.fixes.wording import Wording
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain, DomainConfig
@@ -22,7 +23,7 @@ from vnicaudit.model.fix import (
     ChangeManifest,
     EditArgument,
     EditElement,
-    EditInEngine,
+    EditInOvirt,
     EditResource,
     Fix,
     HardReboot,
@@ -82,8 +83,8 @@ FIELDS = (
         ("kubevirt", FIELDS[2], SetInManifest("networkInterfaceMultiqueue", "true")),
         ("kubevirt", FIELDS[3], ChangeManifest()),
         ("kubevirt", FIELDS[5], ChangeHook()),
-        ("ovirt", FIELDS[0], EditInEngine("type")),
-        ("ovirt", FIELDS[5], EditInEngine("profile")),
+        ("ovirt", FIELDS[0], EditInOvirt("type")),
+        ("ovirt", FIELDS[5], EditInOvirt("profile")),
     ],
     ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
 )
@@ -98,7 +99,7 @@ def test_what_a_change_comes_to_for_its_owner(
     [
         ("nova", HardReboot()),
         ("kubevirt", ChangeHook(adds_nic=True)),
-        ("ovirt", EditInEngine("arguments")),
+        ("ovirt", EditInOvirt("arguments")),
         ("libvirt", EditArgument("model", "virtio", "definition")),
         ("terraform", EditArgument("model", "virtio", "definition")),
     ],
@@ -319,7 +320,7 @@ CLASS_FIRST = RemoveBehind(before_virtio=True)
         ("nova", RINGS, HardReboot("setting")),
         ("nova", RemoveBehind(), HardReboot("setting")),
         ("kubevirt", RING, ChangeHook()),
-        ("ovirt", RINGS, EditInEngine("arguments")),
+        ("ovirt", RINGS, EditInOvirt("arguments")),
         ("libvirt", RINGS, RINGS),
         ("terraform", RING, RING),
         ("puppet", RING, RING),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vnicaudit.cli.platforms import every_platform
-from vnicaudit.knowledge.fixes.owners import WORDINGS
+from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.fix import OwnerAdvice, Topic
 from vnicaudit.model.owner import owner_named
 

@@ -17,13 +17,13 @@ from vnicaudit.model.refs import mac_of
 from vnicaudit.model.runs import Check, Verdict
 from vnicaudit.remedy.applying.driver import Kind, Prepared, PrepareRequest, UndoRequest, UnitState
 from vnicaudit.remedy.applying.events import Begin, Set, Setting, Undoing
-from vnicaudit.remedy.applying.head import transaction_of
 from vnicaudit.remedy.applying.past_run import PastRun
 from vnicaudit.remedy.applying.preflight import check_owner
 from vnicaudit.remedy.applying.result import Result
 from vnicaudit.remedy.applying.run_request import UnitRequest
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.applying.transaction import NicChanges, Transaction
+from vnicaudit.remedy.applying.unit_head import transaction_of
 from vnicaudit.remedy.applying.verifying import CheckResults, failed, verify
 from vnicaudit.remedy.applying.work import BegunUnit, UnitWork
 from vnicaudit.remedy.digests import short_digest
@@ -124,7 +124,7 @@ class InventoryDriver:
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """What it was."""
         transaction = request.transaction(unit, InventoryTransaction)
-        wanted = request.wanted(one.inverse() for one in transaction.wanted)
+        wanted = request.select_changes(one.inverse() for one in transaction.nic_changes)
         return self._prepared(unit, request.mode, wanted, over_edits=request.over_edits)
 
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
@@ -139,7 +139,7 @@ class InventoryDriver:
         """Set what is not so yet."""
         mine = work.at(None, InventoryTransaction)
         try:
-            self._set(mine, mine.transaction.wanted)
+            self._set(mine, mine.transaction.nic_changes)
         except ActionError as error:
             return self._undone(work, Undoing(str(error), "failed"))
         checks = verify(work, lambda: _look(mine.transaction))
@@ -150,13 +150,13 @@ class InventoryDriver:
     def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
         """Set what was."""
         mine = work.at(None, InventoryTransaction)
-        self._set(mine, tuple(one.inverse() for one in reversed(mine.transaction.wanted)))
+        self._set(mine, tuple(one.inverse() for one in reversed(mine.transaction.nic_changes)))
         return Result(undoing.outcome, f"{undoing.reason}; it was put back")
 
     def verify(self, unit: UnitRequest, begin: Begin, back: Mapping[str, str]) -> UnitState:
         """What the file says now."""
         models = models_of(unit.file or "")
-        for one in transaction_of(begin, InventoryTransaction).wanted:
+        for one in transaction_of(begin, InventoryTransaction).nic_changes:
             if one.mac not in back and models.get(one.mac) != one.changes[0].new:
                 return UnitState(unit.name, "differs", f"{one.mac} is {models.get(one.mac)}")
         return UnitState(unit.name, "in-effect")
@@ -178,7 +178,7 @@ class InventoryDriver:
             unit.key, unit.name, unit.target, unit.steps, mode, wanted,
             inventory=unit.file or "",
         )  # fmt: skip
-        return Prepared(transaction, kept=False)
+        return Prepared(transaction, keeps_texts=False)
 
     def _undone(self, work: BegunUnit, undoing: Undoing) -> Result:
         work.notes.write(undoing)
@@ -197,7 +197,7 @@ class InventoryDriver:
 def _look(transaction: InventoryTransaction) -> CheckResults:
     """The model of each NIC; nothing changes by itself."""
     models = models_of(transaction.inventory)
-    checks = (_check(one, models.get(one.mac)) for one in transaction.wanted)
+    checks = (_check(one, models.get(one.mac)) for one in transaction.nic_changes)
     return CheckResults(tuple(checks), over=True)
 
 

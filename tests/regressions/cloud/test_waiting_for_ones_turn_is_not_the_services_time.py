@@ -14,7 +14,7 @@ from vnicaudit.base.deadlines import TimeUpError
 from vnicaudit.model.host import CloudLimits
 from vnicaudit.platforms.openstack import connect as connecting
 from vnicaudit.platforms.openstack.connect import connect
-from vnicaudit.platforms.openstack.session import GivenUpError, Pace
+from vnicaudit.platforms.openstack.session import AbandonedError, Pace
 from vnicaudit.platforms.openstack.waiting import Turns, within
 
 __all__ = ["cloud", "nowhere"]
@@ -53,6 +53,6 @@ def test_what_was_given_up_takes_no_turn(cloud: FakeCloud) -> None:
         found.session.asking.turns.over = True
         found.session.get(f"{cloud.url}/identity/v3", authenticated=False)
 
-    with pytest.raises(GivenUpError):
+    with pytest.raises(AbandonedError):
         found.within("identity", ask)
     assert cloud.asked == []

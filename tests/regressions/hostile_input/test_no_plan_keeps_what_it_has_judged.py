@@ -74,7 +74,7 @@ def test_no_fix_in_place_keeps_the_nics_of_its_file(tmp_path: Path) -> None:
     (one,) = fix_files(
         {str(path): False}, everything, every_platform().writer, include_unsafe=True, write=True
     )
-    assert one.made
+    assert one.changes
     assert _kept(everything) == 0
 
 

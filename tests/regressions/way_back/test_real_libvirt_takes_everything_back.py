@@ -16,7 +16,7 @@ from tests.rig.guests import Guest, GuestFactory
 from tests.rig.hypervisor import Hypervisor
 from tests.rig.process import require, run, wait_for
 from tests.rig.remedy import MAC, SYSTEM, Remedy, definition, remedy
-from vnicaudit.knowledge.of_old_device import OF_VIRTIO
+from vnicaudit.knowledge.device_leftovers import OF_VIRTIO
 
 pytestmark = pytest.mark.rig
 

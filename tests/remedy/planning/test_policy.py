@@ -17,7 +17,7 @@ from vnicaudit.model.effective import NONE, Effective, Resolved
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.plan import GOALS, Goal
-from vnicaudit.remedy.planning.policy import Cost, planned_tuning
+from vnicaudit.remedy.planning.policy import QueueCost, planned_tuning
 
 AUTO = PolicyTable(queues="auto")
 KEEP = PolicyTable()
@@ -254,7 +254,7 @@ def test_nothing_is_given_where_the_definition_is_kept_elsewhere(owner: str) -> 
     tuning = planned_tuning(AUTO, vcpus(4, owner=owner), (pci("virtio", queues=2),), {0: "virtio"})
     assert tuning.nics == ()
     assert tuning.notes == (f"queues and rings are set where the definition is kept ({owner})",)
-    assert tuning.total == Cost(queues=2, vectors=6, memory_kib=128)
+    assert tuning.total == QueueCost(queues=2, vectors=6, memory_kib=128)
 
 
 def test_the_cost_is_that_of_all_nics() -> None:
@@ -277,19 +277,19 @@ def test_the_cost_is_that_of_all_nics() -> None:
     )
     tuning = planned_tuning(AUTO, PC, nics, {0: "virtio", 1: "virtio"})
     assert [(one.index, one.cost) for one in tuning.nics] == [
-        (0, Cost(queues=4, vectors=10, memory_kib=256)),
-        (1, Cost(queues=4, vectors=10, memory_kib=256)),
+        (0, QueueCost(queues=4, vectors=10, memory_kib=256)),
+        (1, QueueCost(queues=4, vectors=10, memory_kib=256)),
     ]
     # two with four, two with one (of which one may be virtio), an e1000 and an assigned device
-    assert tuning.total == Cost(queues=10, vectors=28, memory_kib=640)
+    assert tuning.total == QueueCost(queues=10, vectors=28, memory_kib=640)
 
 
 def test_there_are_no_vectors_on_ccw_and_mmio() -> None:
     nics = (ccw("virtio", queues=2), nic("virtio", None, None, 1, queues=2))
-    assert planned_tuning(KEEP, S390X, nics, {}).total == Cost(4, 0, 256)
+    assert planned_tuning(KEEP, S390X, nics, {}).total == QueueCost(4, 0, 256)
     mmio = (nic("virtio", None, "virtio-mmio", 0),)
-    assert planned_tuning(KEEP, PC, mmio, {}).total == Cost(1, 0, 64)
-    assert planned_tuning(KEEP, S390X, (pci("virtio"),), {}).total == Cost(1, 4, 64)
+    assert planned_tuning(KEEP, PC, mmio, {}).total == QueueCost(1, 0, 64)
+    assert planned_tuning(KEEP, S390X, (pci("virtio"),), {}).total == QueueCost(1, 4, 64)
 
 
 def test_vectors_are_shared_evenly() -> None:

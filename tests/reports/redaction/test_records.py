@@ -9,7 +9,8 @@ import pytest
 
 from tests.reports.redaction.planting import NAME, Planter, texts_of, unpacked
 from tests.reports.samples import RULES
-from vnicaudit.knowledge.fixes.owners import WORDINGS, Wordings
+from vnicaudit.knowledge.fixes.owners import Wordings
+from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.report import Audited, Explanation, RunEnd, RunInfo, TargetResult, Tool

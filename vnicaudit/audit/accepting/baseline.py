@@ -51,7 +51,7 @@ class BaselineFile(msgspec.Struct, frozen=True, kw_only=True):
     fingerprints: dict[_Fingerprint, BaselineEntry]
 
 
-class _Who(msgspec.Struct, frozen=True):
+class _Identity(msgspec.Struct, frozen=True):
     """The domain or NIC that a finding of a report is about."""
 
     domain: str | None = None
@@ -65,7 +65,7 @@ class _ReportedFinding(msgspec.Struct):
     rule: str
     fingerprint: _Fingerprint
     severity: Severity
-    nic: _Who = _Who()
+    nic: _Identity = _Identity()
 
     @property
     def entry(self) -> BaselineEntry:

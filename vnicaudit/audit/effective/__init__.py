@@ -27,7 +27,7 @@ from vnicaudit.audit.effective.unjudged import (
 )
 from vnicaudit.audit.effective.vhost import opens_vhost_net, resolve_vhost
 from vnicaudit.knowledge.backends import TAP_TYPES
-from vnicaudit.knowledge.behind import refused_behind
+from vnicaudit.knowledge.behind_libvirt import refused_behind
 from vnicaudit.knowledge.hypervisors import QEMU_DOMAINS
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.effective import Effective

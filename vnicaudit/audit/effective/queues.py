@@ -11,6 +11,7 @@ from vnicaudit.audit.effective.emulated_nic import (
 )
 from vnicaudit.base.counting import count
 from vnicaudit.knowledge.backends import SINGLE_QUEUE, queue_limit
+from vnicaudit.knowledge.multiqueue import queue_pairs
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.nic import MAYBE, VIRTIO
@@ -25,7 +26,7 @@ def resolve_queues(emulated: EmulatedNic, model: str | None) -> ResolvedFact[int
     running = None if emulated.running is None else emulated.running.queues
     if running is None:
         return ResolvedFact(_inferred(emulated, model, refusal), refusal is not None)
-    reason = f"QEMU runs {_pairs(running)}{_idle(running, emulated.domain)}"
+    reason = f"QEMU runs {queue_pairs(running)}{_idle(running, emulated.domain)}"
     return ResolvedFact(Resolved(emulated.nic.queues, running, reason), refusal is not None)
 
 
@@ -69,10 +70,6 @@ def _inferred(emulated: EmulatedNic, model: str | None, refusal: str | None) -> 
         reason = "as declared; QEMU 10 takes the device's own number of queue pairs"
         return Resolved(declared, declared, reason)
     return Resolved(declared, declared, "as declared" + _idle(declared, emulated.domain))
-
-
-def _pairs(count: int) -> str:
-    return "one queue pair" if count == 1 else f"{count} queue pairs"
 
 
 def _idle(queues: int, domain: DomainConfig) -> str:

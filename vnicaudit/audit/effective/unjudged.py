@@ -3,8 +3,6 @@ arguments it does not take."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec.structs import replace
 
 from vnicaudit.model.domain import DomainConfig
@@ -50,19 +48,23 @@ def _assigned_model(nic: NicConfig) -> Resolved[str]:
 _DECIDES_MODEL = frozenset({"model", "type", "*"})
 _DECIDES_VHOST = frozenset({"driver_name", "backend_type", "backend_vhost", "source_mode"})
 
+_TEMPLATE = "a template decides it"
+_MODEL_UNSEEN = Resolved[str](None, None, _TEMPLATE, UNKNOWN)
+_VHOST_UNSEEN = Resolved[bool](None, None, _TEMPLATE, UNKNOWN)
+_UNSEEN = Resolved[int](None, None, _TEMPLATE, UNKNOWN)
+
 
 def effective_unfilled(found: Effective, nic: NicConfig) -> Effective:
     """The facts known of a NIC of which a template decides something."""
     unseen = frozenset(nic.unseen)
-    none: Resolved[Any] = Resolved(None, None, "a template decides it", UNKNOWN)
     if unseen & _DECIDES_MODEL:
-        return Effective(none, none, none, none, none)
+        return Effective(_MODEL_UNSEEN, _VHOST_UNSEEN, _UNSEEN, _UNSEEN, _UNSEEN)
     return Effective(
         model=found.model,
-        vhost=none if unseen & _DECIDES_VHOST else found.vhost,
-        queues=none if "queues" in unseen else found.queues,
-        rx_queue_size=none if "rx_queue_size" in unseen else found.rx_queue_size,
-        tx_queue_size=none if "tx_queue_size" in unseen else found.tx_queue_size,
+        vhost=_VHOST_UNSEEN if unseen & _DECIDES_VHOST else found.vhost,
+        queues=_UNSEEN if "queues" in unseen else found.queues,
+        rx_queue_size=_UNSEEN if "rx_queue_size" in unseen else found.rx_queue_size,
+        tx_queue_size=_UNSEEN if "tx_queue_size" in unseen else found.tx_queue_size,
         starts=found.starts,
     )
 

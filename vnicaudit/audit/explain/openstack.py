@@ -181,7 +181,7 @@ class _Layers:
 
     def _option(self, node: NodeFacts, option: str) -> LayerFact:
         value = node.value(option) or ""
-        wins = self._alone and self._chosen(option, value)
+        wins = self._alone and self._option_decides(option, value)
         return LayerFact(option, value or "not set", wins, self._later(option, value))
 
     def _later(self, option: str, value: str) -> str:
@@ -197,7 +197,7 @@ class _Layers:
         has, writes = str(rings[option] or "none"), value or "none"
         return "" if has == writes else f"libvirt has {has}: the next hard reboot writes {writes}"
 
-    def _chosen(self, option: str, value: str) -> bool:
+    def _option_decides(self, option: str, value: str) -> bool:
         """True where an option of nova.conf decides what the guest gets."""
         effective = self._effective
         if option == "use_virtio_for_bridges":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from string import digits
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.judging.rule_files import (
     ListedRule,
+    folders_with_rules,
     manual_of,
     rule_in,
     shipped_module,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 
-"""Form of a domain that has little of what libvirt and QEMU know -> what its rules say."""
+_DIGITS = "0123456789"
 
 
 class NamedRule(msgspec.Struct, frozen=True):
@@ -135,18 +135,18 @@ class Catalogue:
         UsageError for a word that means no rule."""
         wanted, ignored = tuple(wanted), tuple(ignored)
         for word in (*wanted, *ignored):
-            if not self.meant_by(word):
+            if not self.rules_named(word):
                 hint = self.close_to(word) or "; `vnicaudit rules` lists them"
-                raise UsageError(not_meant(word) + hint)
-        chosen = {rule_id for word in wanted for rule_id in self.meant_by(word)}
-        dropped = {rule_id for word in ignored for rule_id in self.meant_by(word)}
+                raise UsageError(unknown_word(word) + hint)
+        chosen = {rule_id for word in wanted for rule_id in self.rules_named(word)}
+        dropped = {rule_id for word in ignored for rule_id in self.rules_named(word)}
         return tuple(
             rule_id
             for rule_id in self.ids
             if (not wanted or rule_id in chosen) and rule_id not in dropped
         )
 
-    def meant_by(self, word: str) -> tuple[str, ...]:
+    def rules_named(self, word: str) -> tuple[str, ...]:
         """The ids of the rules that a word means: an id or the beginning of ids (``VNIC03``), a
         rule's name, or a group."""
         if not word:
@@ -167,14 +167,14 @@ class Catalogue:
     def close_to(self, word: str) -> str:
         """``; did you mean '…'?``, or nothing where no id, name or group comes close. Of ids that
         differ in their numbers none is closer than another."""
-        begins = word.upper().rstrip(digits)
-        if any(rule_id.rstrip(digits) == begins for rule_id in self.ids):
+        begins = word.upper().rstrip(_DIGITS)
+        if any(rule_id.rstrip(_DIGITS) == begins for rule_id in self.ids):
             return ""
         names = [*self.groups(), *(rule.name for rule in self._rules.values())]
         return close_to(word.upper(), self.ids) or close_to(word.lower(), names)
 
 
-def not_meant(word: str) -> str:
+def unknown_word(word: str) -> str:
     """The sentence on a word that means no rule."""
     if not word or word.isupper() or any(map(str.isdigit, word)):
         return f"no rule begins with {word!r}"
@@ -206,12 +206,15 @@ def shipped_catalogue() -> Catalogue:
     return Catalogue(shipped_rules())
 
 
-def catalogue_with(folders: Iterable[str]) -> Catalogue:
-    """The rules of this package, of installed ones, and of these directories. Raises UsageError
-    where one of them is no rule."""
+def catalogue_with(folders: Iterable[str], audited: Iterable[str] = ()) -> Catalogue:
+    """The rules of this package, of installed ones that are not among what is ``audited``, and of
+    these directories. Raises UsageError where one of them is no rule."""
+    folders, packages = tuple(folders), folders_with_rules()
+    if not folders and not packages:
+        return shipped_catalogue()
     from vnicaudit.audit.judging.outside import outside_rules  # most runs have none
 
-    rules = outside_rules(folders)
+    rules = outside_rules(folders, packages, audited)
     return Catalogue(shipped_rules(), outside=rules) if rules else shipped_catalogue()
 
 

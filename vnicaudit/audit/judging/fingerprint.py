@@ -38,10 +38,10 @@ def file_key(path: str) -> str:
 
 def domain_mark(rule: str, domain: Domain, nic: Nic | None) -> str:
     """The digest for a domain or one of its NICs."""
-    return digest(rule, *whose(domain, nic))
+    return digest(rule, *identity_parts(domain, nic))
 
 
-def whose(domain: Domain, nic: Nic | None) -> tuple[str, str]:
+def identity_parts(domain: Domain, nic: Nic | None) -> tuple[str, str]:
     """Owner and part that go into a digest beside the rule, for a domain or one of its NICs: UUID
     and MAC; file and place in the file where those are missing."""
     if domain.uuid is not None and (nic is None or nic.mac is not None):

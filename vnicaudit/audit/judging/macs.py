@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
-from vnicaudit.audit.judging.fingerprint import digest, whose
+from vnicaudit.audit.judging.fingerprint import digest, identity_parts
 from vnicaudit.audit.judging.judgement import FindingCollector, ask, finding_of
 from vnicaudit.base.identifiers import bare_uuid
 from vnicaudit.knowledge.fixes.owners import Wordings
@@ -149,7 +149,7 @@ class MacAuditor:
                         ref,
                         nic.location,
                         nic.owner,
-                        digest(verdict.rule.id, *nic.whose),
+                        digest(verdict.rule.id, *nic.identity),
                         self._wordings.worded(None, problem.fix, nic.owner),
                     )
                 )
@@ -200,9 +200,9 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
         active=_active(domain, nic),
         teaming=nic.declared.teaming is not None,
         alone=of_domain.alone,
-        whose=whose(domain, nic),
+        identity=identity_parts(domain, nic),
         suppressions=domain.suppressions,
-        named=domain.named,
+        has_name=domain.has_name,
     )
 
 
@@ -246,7 +246,7 @@ def _same_guest(one: NicSeen, other: NicSeen) -> bool:
     """By its UUID; by its name where one has none. A guest without either may be any."""
     if one.uuid is not None and other.uuid is not None:
         return one.uuid == other.uuid
-    return not (one.named and other.named) or one.domain == other.domain
+    return not (one.has_name and other.has_name) or one.domain == other.domain
 
 
 def _is_same_nic(one: NicSeen, other: NicSeen) -> bool:

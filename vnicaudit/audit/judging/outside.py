@@ -17,12 +17,17 @@ from types import ModuleType
 
 import msgspec
 
-from vnicaudit.audit.judging.rule_files import ListedRule, listed, rule_in, shipped_rules
+from vnicaudit.audit.judging.rule_files import (
+    ENTRY_POINTS,
+    ListedRule,
+    listed,
+    rule_in,
+    shipped_rules,
+)
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.base.ownership import why_not_own
 from vnicaudit.errors import UsageError
 
-ENTRY_POINTS = "vnicaudit.rules"
 OPTION = "--rules-dir"
 MAX_BYTES = 1 << 20
 """Of one rule's file."""
@@ -30,7 +35,6 @@ MAX_BYTES = 1 << 20
 _FILE = re.compile(r"[A-Za-z]{2,16}[0-9]{3}\.py")
 _PASSED_OVER = re.compile(r"(_|test_|conftest\.py$|setup\.py$)")
 _OURS = ("VNIC", "SUPP")
-_METADATA = (".dist-info", ".egg-info")
 
 
 class OutsideRule(msgspec.Struct, frozen=True):
@@ -45,12 +49,15 @@ class OutsideRule(msgspec.Struct, frozen=True):
         return self.listed.id
 
 
-def outside_rules(folders: Iterable[str]) -> tuple[OutsideRule, ...]:
-    """The rules of installed packages, then those of these directories, each ordered by id. Raises
-    UsageError for what is no rule, or may not be one."""
+def outside_rules(
+    folders: Iterable[str], packages: Iterable[str] = (), audited: Iterable[str] = ()
+) -> tuple[OutsideRule, ...]:
+    """The rules of the packages in ``packages`` (folders of ``sys.path``), then those of the
+    directories ``folders``, each ordered by id. Packages in what is ``audited`` are passed over.
+    Raises UsageError for what is no rule, or may not be one."""
     found: dict[str, OutsideRule] = {}
     names = {rule.name: rule.id for rule in shipped_rules()}
-    for module, rule_id in (*_installed(), *_in_folders(folders)):
+    for module, rule_id in (*_installed(packages, audited), *_in_folders(folders)):
         one = OutsideRule(listed(rule_id, rule_in(module)), module)
         file = module.__file__ or module.__name__
         if rule_id in found:
@@ -65,17 +72,44 @@ def outside_rules(folders: Iterable[str]) -> tuple[OutsideRule, ...]:
 
 
 def refuse_audited(folders: Iterable[str], targets: Iterable[str]) -> None:
-    """Raises UsageError for a directory of rules that lies in a folder which is audited: whoever
-    writes what is audited would say what runs here."""
-    audited = [os.path.realpath(target) for target in targets if os.path.isdir(target)]
+    """Raises UsageError for a directory of rules that lies in a folder which is audited, or that
+    holds a file which is: whoever writes what is audited would say what runs here."""
+    targets = tuple(targets)
     for folder in folders:
-        place = os.path.realpath(folder)
-        for root in audited:
-            if os.path.commonpath((place, root)) == root:
-                raise UsageError(
-                    f"{OPTION} {folder}: it is in {root}, which is audited: rules are code, and "
-                    "are not taken from there"
-                )
+        root = _audited_root(folder, targets)
+        if root == os.path.realpath(folder) and root not in map(os.path.realpath, targets):
+            raise UsageError(
+                f"{OPTION} {folder}: a file in it is audited: rules are code, and are not taken "
+                "from there"
+            )
+        if root is not None:
+            raise UsageError(
+                f"{OPTION} {folder}: it is in {root}, which is audited: rules are code, and "
+                "are not taken from there"
+            )
+
+
+def _audited_root(folder: str, targets: Iterable[str]) -> str | None:
+    """The audited folder that a folder is, or lies in; of a file that is audited, the folder that
+    it lies in, and none below that."""
+    place = os.path.realpath(folder)
+    for target in targets:
+        if os.path.isdir(target):
+            root = os.path.realpath(target)
+            if _is_in(place, root):
+                return root
+        elif os.path.exists(target) and place in _parents(target):
+            return place
+    return None
+
+
+def _is_in(place: str, root: str) -> bool:
+    return os.path.commonpath((place, root)) == root
+
+
+def _parents(file: str) -> tuple[str, str]:
+    """The folder that a name of a file is in, and the one that the file itself is in."""
+    return os.path.realpath(os.path.dirname(file) or "."), os.path.dirname(os.path.realpath(file))
 
 
 def rule_files(folder: str) -> list[str]:
@@ -146,12 +180,16 @@ def _loaded(path: str) -> ModuleType:
     return module
 
 
-def _installed() -> Iterator[tuple[ModuleType, str]]:
-    """The rules of installed packages. Looks first whether there is any such package: to ask
-    importlib.metadata takes longer than to judge a file."""
-    here = os.path.realpath(".")  # `python -m` puts it there, and it may be what is audited
-    folders = [each for each in sys.path if each and os.path.realpath(each) != here]
-    if not any(map(_names_rules, folders)):
+def _installed(packages: Iterable[str], audited: Iterable[str]) -> Iterator[tuple[ModuleType, str]]:
+    """The rules of packages that are installed in these folders, and not in what is audited. Where
+    this Python has its own packages, everything that runs is from there, this program too."""
+    audited, own = tuple(audited), os.path.realpath(sys.prefix)
+    folders = [
+        each
+        for each in packages
+        if _is_in(os.path.realpath(each), own) or _audited_root(each, audited) is None
+    ]
+    if not folders:
         return
     from importlib.metadata import distributions
 
@@ -175,21 +213,3 @@ def _installed() -> Iterator[tuple[ModuleType, str]]:
                 f"entry point {entry.name} = {entry.value} ({ENTRY_POINTS}) cannot be loaded: "
                 f"{type(error).__name__}: {error}"
             ) from None
-
-
-def _names_rules(folder: str) -> bool:
-    """True where a folder of modules has a package with an entry point for rules."""
-    try:
-        with os.scandir(folder) as entries:
-            places = [entry.path for entry in entries if entry.name.endswith(_METADATA)]
-    except OSError:
-        return False
-    return any(map(_has_rules, places))
-
-
-def _has_rules(place: str) -> bool:
-    try:
-        with open(os.path.join(place, "entry_points.txt"), "rb") as stream:
-            return ENTRY_POINTS.encode() in stream.read()
-    except OSError:
-        return False

@@ -10,6 +10,7 @@ import importlib
 import inspect
 import os
 import re
+import sys
 from functools import cache
 from types import ModuleType
 from typing import get_args
@@ -23,8 +24,12 @@ from vnicaudit.model.domain import DescriptionKind
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.rule import Fact, Judge, Rule, Scope
 
+ENTRY_POINTS = "vnicaudit.rules"
+"""Group of the entry points by which installed packages bring rules."""
+
 _INDEX = "index.json"
 _SHIPPED = re.compile(r"vnic\d{3}\.py")
+_METADATA = (".dist-info", ".egg-info")
 _WORD = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _FORMS = get_args(DescriptionKind)
 
@@ -134,3 +139,30 @@ def _judges_problem(judges: tuple[object, ...]) -> str | None:
 
 def _is_word(text: object) -> bool:
     return isinstance(text, str) and _WORD.fullmatch(text) is not None
+
+
+def folders_with_rules() -> tuple[str, ...]:
+    """The folders of ``sys.path`` with a package that brings rules: to ask importlib.metadata
+    takes longer than to judge a file."""
+    here = os.path.realpath(".")  # `python -m` puts it there, and it may be what is audited
+    return tuple(
+        each for each in sys.path if each and os.path.realpath(each) != here and _names_rules(each)
+    )
+
+
+def _names_rules(folder: str) -> bool:
+    """True where a folder of modules has a package with an entry point for rules."""
+    try:
+        with os.scandir(folder) as entries:
+            places = [entry.path for entry in entries if entry.name.endswith(_METADATA)]
+    except OSError:
+        return False
+    return any(map(_has_rules, places))
+
+
+def _has_rules(place: str) -> bool:
+    try:
+        with open(os.path.join(place, "entry_points.txt"), "rb") as stream:
+            return ENTRY_POINTS.encode() in stream.read()
+    except OSError:
+        return False

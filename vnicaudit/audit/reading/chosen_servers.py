@@ -18,6 +18,7 @@ import msgspec
 
 from vnicaudit.base.counting import count
 from vnicaudit.base.identifiers import bare_uuid
+from vnicaudit.base.matching import closest
 from vnicaudit.model.domain import Server
 from vnicaudit.model.live import CloudItem
 from vnicaudit.model.openstack import Flavor, Image
@@ -175,11 +176,8 @@ class ServerSelection:
         )
 
     def _suggestion(self, kind: str, value: str) -> str:
-        from difflib import get_close_matches
-
-        close = get_close_matches(value, sorted(self._known[kind]), n=1)
-        if close:
-            return f"; did you mean {close[0]}?"
+        if close := closest(value, sorted(self._known[kind])):
+            return f"; did you mean {close}?"
         return " (aggregates are shown to an admin)" if kind == "aggregate" else ""
 
 

@@ -5,6 +5,7 @@ not judged are reported."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -16,12 +17,23 @@ Part = tuple[FileKind, Content]
 """Who reads, and what."""
 
 
-def readings(kinds: Iterable[FileKind], first: FileKind, content: Content) -> list[Part]:
-    """Everything to be read in a file that the first kind recognised: who reads what, in the order
-    of the kinds."""
-    if first.documents is not None and first.documents.is_whole(content.data):
-        return [(first, content)]
-    kinds = tuple(kinds)
+class Readings(NamedTuple):
+    """Everything to be read in a file, in the order of the kinds. ``alone``: it is one document,
+    and nothing but tags and remarks before and behind it."""
+
+    parts: list[Part]
+    alone: bool = False
+
+
+def readings(kinds: Iterable[FileKind], first: FileKind, content: Content) -> Readings:
+    """Everything to be read in a file that the first kind recognised."""
+    extent = "several" if first.documents is None else first.documents.extent(content.data)
+    if extent != "several":
+        return Readings([(first, content)], extent == "alone")
+    return Readings(_parts(tuple(kinds), first, content))
+
+
+def _parts(kinds: tuple[FileKind, ...], first: FileKind, content: Content) -> list[Part]:
     found, rest = _documents(kinds, first, content)
     if found and not rest.data.strip():
         return found
@@ -69,21 +81,14 @@ def read_all(parts: list[Part]) -> Iterator[Item]:
 
 
 def not_judged(
-    unjudged: Unjudged, parts: list[Part], content: Content, read: Collection[int]
+    unjudged: Unjudged, readings: Readings, content: Content, read: Collection[int]
 ) -> Iterator[NotJudged]:
     """The parts of a file that none of its readers read (at the lines ``read``)."""
-    notations = [kind.notation for kind, _part in parts]
-    if "log" in notations or "ini" in notations or _is_alone(parts, content.data):
+    notations = [kind.notation for kind, _part in readings.parts]
+    if "log" in notations or "ini" in notations:
         return
     manifest, listing = "yaml" in notations, notations == ["words"]
     yield from unjudged.beside(content.data, content.path, read, manifest=manifest, listing=listing)
-
-
-def _is_alone(parts: list[Part], data: bytes) -> bool:
-    if len(parts) > 1:
-        return False
-    documents = parts[0][0].documents
-    return documents is not None and documents.is_alone(data)
 
 
 def _is_new(error: ReadError, said: set[tuple[str, int | None]]) -> bool:

@@ -11,7 +11,13 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.reading.contents import not_judged, read_all, readings
 from vnicaudit.audit.reading.error_boundary import guarded_file
-from vnicaudit.audit.reading.readers import HEAD, is_told_by_all, nothing_in, reader_of, why_not
+from vnicaudit.audit.reading.readers import (
+    HEAD,
+    is_told_by_all,
+    nothing_in,
+    reader_of,
+    unrecognised_reason,
+)
 from vnicaudit.base.opening import open_file
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
@@ -90,7 +96,7 @@ def _large(descriptor: int, head: bytes, size: int, file: _Input) -> Iterator[It
     kind = reader_of(file.kinds, head, named=file.explicit)
     if kind is None:
         if file.explicit:
-            yield ReadError(why_not(file.kinds, head), file.path)
+            yield ReadError(unrecognised_reason(file.kinds, head), file.path)
         return
     if kind.tail is not None:
         data, before = kind.tail(descriptor, size)
@@ -109,7 +115,7 @@ def _items(data: bytes, file: _Input) -> Iterator[Item]:
     if kind is not None:
         yield from _read_with(kind, Content(data, file.path, file.target), file)
     elif file.explicit:
-        yield ReadError(why_not(file.kinds, data), file.path)
+        yield ReadError(unrecognised_reason(file.kinds, data), file.path)
     else:
         yield from file.kinds.unjudged.alone(data, file.path)
 
@@ -119,22 +125,23 @@ def _read_with(kind: FileKind, content: Content, file: _Input) -> Iterator[Item]
     none."""
     if not kind.is_one(content.data):
         if file.explicit:
-            yield ReadError(why_not(file.kinds, content.data), content.path)
+            yield ReadError(unrecognised_reason(file.kinds, content.data), content.path)
         return
-    parts = readings(file.kinds, kind, content)
+    found = readings(file.kinds, kind, content)
     empty = True
     lines: set[int] = set()
-    for item in read_all(parts):
+    # most files are one document: nothing to put together, and nothing beside it
+    for item in kind.read(content) if found.alone else read_all(found.parts):
         empty = False
         if isinstance(item, Domain):
             lines.add(item.location.line or 0)
         elif isinstance(item, ReadError):
             lines.add(item.line or 0)
         yield replace(item, named=file.explicit) if isinstance(item, PutAside) else item
-    for part in not_judged(file.kinds.unjudged, parts, content, lines):
+    for part in () if found.alone else not_judged(file.kinds.unjudged, found, content, lines):
         empty = False
         yield part
-    if empty and file.explicit and all(each.looks_for for each, _part in parts):
+    if empty and file.explicit and all(each.looks_for for each, _part in found.parts):
         yield ReadError(nothing_in(kind), content.path)
 
 

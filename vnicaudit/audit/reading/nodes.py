@@ -52,7 +52,7 @@ class NodesByHost:
             return None
         return self._hosts.get(host)
 
-    def why_not(self, host: str | None) -> str:
+    def unknown_reason(self, host: str | None) -> str:
         """Why :meth:`of` has nothing for a host; empty where no node was read, or where Nova does
         not tell the host."""
         if host is None or not self._nodes:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from vnicaudit.audit.reading.targets import CloudReading, Target, TargetKind, target_of
-from vnicaudit.knowledge.fixes.owners import WORDINGS, Wordings
+from vnicaudit.knowledge.fixes.owners import Wordings
+from vnicaudit.knowledge.fixes.shipped import wordings_with
 from vnicaudit.knowledge.fixes.wording import Wording
 from vnicaudit.model.domain import DomainConfig, Form
 from vnicaudit.model.file_kind import FileKind, FileKinds, Unjudged
@@ -72,7 +73,7 @@ class Platforms:
         self.targets = tuple(kind for platform in self.all for kind in platform.targets)
         """Every kind of target but files."""
         own = (wording for platform in self.all for wording in platform.wordings.items())
-        self.wordings = Wordings({**WORDINGS, **dict(own)})
+        self.wordings = Wordings(wordings_with(dict(own)))
         """How fixes are worded for each owner."""
 
     def resolver(self, domain: DomainConfig) -> Resolver:

@@ -30,7 +30,7 @@ def is_told_by_all(head: bytes, size: int) -> bool:
     return size <= WHOLE and b"\0" not in head
 
 
-def why_not(kinds: FileKinds, data: bytes) -> str:
+def unrecognised_reason(kinds: FileKinds, data: bytes) -> str:
     """Why there is no kind for a file that begins so."""
     head = data[:HEAD]
     if not data.strip():

@@ -88,7 +88,7 @@ def with_node(server: Server, nodes: NodesByHost) -> Server:
     kept, who = server.config, server.cloud
     node = nodes.of(who.host)
     if node is None:
-        why = nodes.why_not(who.host)
+        why = nodes.unknown_reason(who.host)
         return replace(server, cloud=replace(who, unjoined=why)) if why else server
     kind = node.value("virt_type")
     known = kind in _TYPES and server.declared.type in QEMU_DOMAINS

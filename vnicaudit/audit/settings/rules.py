@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from vnicaudit.audit.judging.catalogue import Catalogue, RuleOptions, not_meant
+from vnicaudit.audit.judging.catalogue import Catalogue, RuleOptions, unknown_word
 from vnicaudit.audit.settings.file import SettingsFile
 from vnicaudit.base.matching import close_to
 from vnicaudit.errors import UsageError
@@ -19,9 +19,9 @@ _SEVERITY = "severity"
 
 def check_selected(source: SettingsFile, word: str, path: str, catalogue: Catalogue) -> None:
     """Raises UsageError for a word in ``select`` or ``ignore`` that means no rule."""
-    if not catalogue.meant_by(word):
+    if not catalogue.rules_named(word):
         hint = catalogue.close_to(word) or "; `vnicaudit rules` lists them"
-        raise source.error(not_meant(word) + hint, path)
+        raise source.error(unknown_word(word) + hint, path)
 
 
 def rule_options(

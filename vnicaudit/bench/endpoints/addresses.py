@@ -54,7 +54,7 @@ def _ip_address(wanted: str) -> str:
 
 
 def _of_target(target: Endpoint) -> list[HeldAddress]:
-    """Its lasting addresses. Raises EndpointError where it cannot list them."""
+    """The lasting addresses of the target. Raises EndpointError where it cannot list them."""
     ran = target.run(ADDRESSES)
     if ran.code == 0 and (found := held_addresses(ran.stdout)) is not None:
         return found

@@ -32,7 +32,7 @@ def refuse_local_route(target: Endpoint, peer: Endpoint, address: str, *, one_ke
 
 
 def _printed(endpoint: Endpoint, *argv: str) -> str:
-    """What a program prints there; empty where it does not."""
+    """The output of a program there; empty where it has none."""
     try:
         ran = endpoint.run(argv)
     except EndpointError:

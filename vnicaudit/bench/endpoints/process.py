@@ -63,7 +63,7 @@ def _started(argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> subprocess.
 def _end_of(
     process: subprocess.Popen[bytes], seconds: float, streams: Sequence[IO[bytes]], most: int
 ) -> int | None:
-    """Its code; None: it was ended because its time was over. It is looked for often in the
+    """The exit code; None: it was ended because its time was over. It is looked for often in the
     beginning: most are short."""
     began = time.monotonic()
     while process.poll() is None:

@@ -183,7 +183,8 @@ class EndpointSession:
         return f"{self.folder}/files/{name}"
 
     def interfaces(self) -> list[GuestInterface] | None:
-        """Its network interfaces, where its transport can list them; None: it cannot."""
+        """The network interfaces of the endpoint, where its transport can list them; None: it
+        cannot."""
         if not isinstance(self._transport, Interfaces):
             return None
         try:

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.contract import Ends, Measured, Needs, Settled, failed_run
+from vnicaudit.bench.contract import Ends, Measured, Needs, SettledWorkload, failed_run
 from vnicaudit.bench.engines._patterns import Pattern, Patterns
 from vnicaudit.bench.engines._rr import by_netperf, choosing, filling
 from vnicaudit.bench.engines._rr.command import RrRuns, checked_workload, messages, run_pair
@@ -72,7 +72,7 @@ def check(workload: Workload) -> None:
     checked_workload(workload)
 
 
-def settled(workload: Workload, ends: Sequence[Ends]) -> Settled:
+def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
     """With the program that makes the requests."""
     return choosing.settled(workload, checked_workload(workload), ends)
 

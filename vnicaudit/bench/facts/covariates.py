@@ -22,8 +22,8 @@ from vnicaudit.bench.facts.guest_process import GuestHost, GuestProcess, find_gu
 from vnicaudit.bench.facts.path_check import (
     PathFinding,
     check_path,
-    look_again,
     payload_of,
+    read_lagged,
 )
 from vnicaudit.bench.facts.pressure import percent_between
 from vnicaudit.bench.facts.qemu_cpu import HostUse, QemuReading, host_use, read_qemu
@@ -141,7 +141,7 @@ class Watch:
             before and before.nics,
             after and after.nics,
             payload_of(measured),
-            lambda nic: look_again(endpoint, end, self._ends.address, nic),
+            lambda nic: read_lagged(endpoint, end, self._ends.address, nic),
         )
         if finding.unchecked:
             self.unchecked[endpoint.url] = finding.unchecked

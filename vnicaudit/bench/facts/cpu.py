@@ -18,8 +18,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from vnicaudit.bench.contract import Endpoint
-from vnicaudit.bench.facts.sections import Section, ask, text_of
+from vnicaudit.bench.facts.sections import Section, text_of
 from vnicaudit.errors import MeasureError
 
 USER_HZ = 100
@@ -63,7 +62,7 @@ _THROTTLED = re.compile(r"^throttled_(usec|time) ([0-9]{1,20})\n", re.MULTILINE)
 _UPTIME = re.compile(r"([0-9]{1,12}\.[0-9]{1,9}) [0-9]+\.[0-9]+\n")
 
 
-class Clock(NamedTuple):
+class BootTime(NamedTuple):
     """When something was read: seconds since this boot, and which boot that is. ``ticks``: of CPU
     time, in a second."""
 
@@ -93,7 +92,7 @@ class Ticks(NamedTuple):
 class CpuReading(NamedTuple):
     """A machine at one moment. ``throttled``: cgroup -> seconds; empty where none could be seen."""
 
-    clock: Clock
+    clock: BootTime
     ticks: Ticks
     throttled: dict[str, float]
 
@@ -109,25 +108,20 @@ class Used(NamedTuple):
     boot: str = ""
 
 
-def read_cpu(endpoint: Endpoint) -> CpuReading:
-    """The machine that an endpoint is on: in a container, the whole machine, but the container's
-    quotas. Raises EndpointError, MeasureError (no Linux, no ``/proc``)."""
-    return cpu_reading(ask(endpoint, CPU_TIME))
-
-
 def cpu_reading(sections: Sequence[Section]) -> CpuReading:
-    """Parse the sections of :data:`CPU_TIME`. Raises MeasureError."""
+    """The CPU time in the sections of :data:`CPU_TIME`: in a container, that of the whole machine,
+    but the container's quotas. Raises MeasureError."""
     return CpuReading(clock(sections), ticks(text_of(sections, "stat")), _throttled(sections))
 
 
-def clock(sections: Sequence[Section]) -> Clock:
-    """Clock in the sections of :data:`CLOCK`. Raises MeasureError."""
+def clock(sections: Sequence[Section]) -> BootTime:
+    """The clock in the sections of :data:`CLOCK`. Raises MeasureError."""
     uptime = _UPTIME.fullmatch(text_of(sections, "uptime"))
     if uptime is None:
         raise MeasureError("/proc/uptime is not what Linux writes")
     per_second = text_of(sections, "ticks").strip()
     known = int(per_second) if re.fullmatch(r"[1-9][0-9]{0,5}", per_second) else USER_HZ
-    return Clock(float(uptime[1]), known, text_of(sections, "boot").strip())
+    return BootTime(float(uptime[1]), known, text_of(sections, "boot").strip())
 
 
 def ticks(line: str) -> Ticks:

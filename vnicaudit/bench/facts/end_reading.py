@@ -1,4 +1,4 @@
-"""What is read of an end just before a run and just after it, in one round trip."""
+"""Facts read of an end just before a run and just after it, in one round trip."""
 
 from __future__ import annotations
 

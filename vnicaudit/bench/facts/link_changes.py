@@ -1,4 +1,4 @@
-"""What of a NIC's link and offloads differs between two looks at one end, beside the change that is
+"""Differences of a NIC's link and offloads between two looks at one end, beside the change that is
 measured.
 
 A NIC that got another driver at the target is that change: then its offloads, queues, rings and

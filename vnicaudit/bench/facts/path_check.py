@@ -1,4 +1,4 @@
-"""Whether the payload of a run took the NIC that the result is about, at one end.
+"""A check that the payload of a run took the NIC that the result is about, at one end.
 
 What shows less than the payload is looked at once more before it is believed:
 
@@ -70,7 +70,7 @@ esac 2>/dev/null | head -n 64
 _HELD_ONLY = re.compile(r"link/loopback\b| dummy\b")
 
 
-class SecondLook(NamedTuple):
+class LaggedReading(NamedTuple):
     """``beside``: NICs that are one way with the one that the result is about. ``held_only``: that
     one holds the address and carries nothing."""
 
@@ -97,9 +97,9 @@ def payload_of(measured: Measured) -> float | None:
 
 def check_path(
     end: End, before: NicReading | None, after: NicReading | None, payload: float | None,
-    look_again: Callable[[str], SecondLook | None],
+    read_lagged: Callable[[str], LaggedReading | None],
 ) -> PathFinding:  # fmt: skip
-    """Check one end, between two readings. ``look_again`` is asked with the name of the NIC where
+    """Check one end, between two readings. ``read_lagged`` is asked with the name of the NIC where
     that counted too little; None: it could not look."""
     if before is None or after is None:
         return PathFinding(unchecked="the counters of its NICs cannot be read")
@@ -114,10 +114,10 @@ def check_path(
         return PathFinding((own,))
     if may_have_wrapped(after, payload):
         return PathFinding((own,), "its counters may have wrapped")
-    look = look_again(named)
+    look = read_lagged(named)
     if look is None:
         return PathFinding((own,), "the counters of its NICs cannot be read")
-    return _judged(own, counted_between(before, look.reading), look, payload)
+    return _finding(own, counted_between(before, look.reading), look, payload)
 
 
 _NO_NIC: Mapping[End, str] = {
@@ -126,8 +126,8 @@ _NO_NIC: Mapping[End, str] = {
 }
 
 
-def _judged(
-    own: NicBytes, counted: Mapping[str, int], look: SecondLook, payload: float
+def _finding(
+    own: NicBytes, counted: Mapping[str, int], look: LaggedReading, payload: float
 ) -> PathFinding:
     way = {own.nic, *look.beside}
     own = NicBytes(own.end, own.nic, sum(counted.get(name, 0) for name in way))
@@ -147,18 +147,18 @@ def _judged(
     return PathFinding((own, *others))
 
 
-def look_again(endpoint: Endpoint, end: End, address: str, named: str) -> SecondLook | None:
+def read_lagged(endpoint: Endpoint, end: End, address: str, named: str) -> LaggedReading | None:
     """Read the counters once more, when drivers that lag have caught up, and what the NIC is
     stacked on; None where that cannot be read."""
     time.sleep(_LAG_SECONDS)
     try:
         with readable("what was printed"):
-            return second_look(ask(endpoint, _SECOND_LOOK, end, address, named), named)
+            return parse_lagged(ask(endpoint, _SECOND_LOOK, end, address, named), named)
     except (EndpointError, MeasureError):
         return None
 
 
-def second_look(sections: Sequence[Section], named: str) -> SecondLook | None:
+def parse_lagged(sections: Sequence[Section], named: str) -> LaggedReading | None:
     """Parse the output of the script; None where there are no counters."""
     reading = nic_reading(sections)
     if reading is None:
@@ -168,7 +168,7 @@ def second_look(sections: Sequence[Section], named: str) -> SecondLook | None:
     if named in ways:
         beside |= ways
     held_only = _HELD_ONLY.search(text_of(sections, "link")) is not None
-    return SecondLook(reading, frozenset(beside - {named}), held_only)
+    return LaggedReading(reading, frozenset(beside - {named}), held_only)
 
 
 def _next_hops(routes: str) -> Iterator[str]:

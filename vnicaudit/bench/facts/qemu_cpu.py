@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from vnicaudit.bench.contract import Endpoint
-from vnicaudit.bench.facts.cpu import CLOCK, Clock, clock
+from vnicaudit.bench.facts.cpu import CLOCK, BootTime, clock
 from vnicaudit.bench.facts.guest_process import GuestProcess, Process, process
 from vnicaudit.bench.facts.sections import Section, ask, text_of
 
@@ -52,7 +52,7 @@ class QemuReading(NamedTuple):
     ``workers``: those that are kernel threads. Both by thread id. ``waited``: nanoseconds that each
     of these and QEMU's main loop waited for a CPU."""
 
-    clock: Clock
+    clock: BootTime
     process: Process
     threads: dict[int, Process]
     workers: dict[int, Process]

@@ -42,14 +42,14 @@ class Doubt(NamedTuple):
 def doubts(covariates: Covariates, workload: Workload, limits: ValidityLimits) -> tuple[Doubt, ...]:
     """Why a run does not count; none where it does."""
     return (
-        *_taken(covariates, limits),
+        *_steal_doubts(covariates, limits),
         *_waited(covariates, limits),
         *_too_short(covariates, workload, limits),
         *_elsewhere(covariates),
     )
 
 
-def _taken(covariates: Covariates, limits: ValidityLimits) -> Iterator[Doubt]:
+def _steal_doubts(covariates: Covariates, limits: ValidityLimits) -> Iterator[Doubt]:
     for end, steal in (("target", covariates.target_steal), ("peer", covariates.peer_steal)):
         if steal is not None and steal > limits.steal:
             yield Doubt(

@@ -23,16 +23,16 @@ def output_of(endpoint: Endpoint, argv: Sequence[str]) -> str:
     """The output of a program. Raises MeasureError where it failed, or is not there."""
     ran = endpoint.run(argv)
     if ran.code != 0:
-        raise MeasureError(why_not(ran))
+        raise MeasureError(failure_reason(ran))
     return ran.stdout
 
 
 def is_missing(ran: Ran) -> bool:
-    """Whether the program is not there."""
+    """True where the program is not there."""
     return ran.code == _NOT_FOUND
 
 
-def why_not(ran: Ran) -> str:
+def failure_reason(ran: Ran) -> str:
     """Why a program told nothing, with the package it is in where it is not there."""
     program = ran.command[0].rpartition("/")[2]
     if is_missing(ran):

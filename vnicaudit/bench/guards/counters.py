@@ -85,7 +85,7 @@ def after(ends: Ends, path: Path, before: str) -> GuardRail:
         return GuardRail("counters", path.name, "unknown", "not known how they were before")
     was = json_as(before, CounterState).counters
     risen = {name: _risen(now[name], was.get(name, Counters(0, 0, 0))) for name in now}
-    return _judged(path, risen)
+    return _rail(path, risen)
 
 
 def trouble(before: str) -> str:  # noqa: ARG001  (a Guard)
@@ -94,13 +94,13 @@ def trouble(before: str) -> str:  # noqa: ARG001  (a Guard)
 
 
 def _risen(now: Counters, was: Counters) -> Counters:
-    """What was counted since. A NIC that counts less than before is a new one of the same name."""
+    """The counts since. A NIC that counts less than before is a new one of the same name."""
     if any(new < old for new, old in zip(now, was, strict=True)):
         return now
     return Counters(*(new - old for new, old in zip(now, was, strict=True)))
 
 
-def _judged(path: Path, risen: dict[str, Counters]) -> GuardRail:
+def _rail(path: Path, risen: dict[str, Counters]) -> GuardRail:
     bad = [
         f"{name}: {count.errors} errors in {count.packets} packets"
         for name, count in risen.items()

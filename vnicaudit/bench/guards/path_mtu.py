@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.guards._programs import why_not
+from vnicaudit.bench.guards._programs import failure_reason
 from vnicaudit.bench.guards.ping import ping_summary
 from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError
@@ -37,7 +37,7 @@ class MtuState(msgspec.Struct, frozen=True):
 
 
 class _Probe(NamedTuple):
-    """Whether packets of that size pass; None: it cannot be told."""
+    """One probe: packets of that size pass, or not; None: it cannot be told."""
 
     passed: bool | None
     answer: str
@@ -109,8 +109,8 @@ def _by_tracepath(ends: Ends, mtu: int, pinging: Ran) -> _Probe:
     try:
         found = path_mtu(ran.stdout)
     except MeasureError as error:
-        said = why_not(ran) if ran.code != 0 else str(error)
-        return _Probe(None, f"{why_not(pinging)}; {said}")
+        said = failure_reason(ran) if ran.code != 0 else str(error)
+        return _Probe(None, f"{failure_reason(pinging)}; {said}")
     return _Probe(found >= min(mtu, _LARGEST), f"path MTU is {found} (tracepath)")
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.endpoints.ip_output import ADDRESSES, interfaces, other_family
-from vnicaudit.bench.guards._programs import is_missing, why_not
+from vnicaudit.bench.guards._programs import failure_reason, is_missing
 from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.decoding import json_as
@@ -62,7 +62,7 @@ def ping_summary(text: str) -> Pinged:
 
 
 def pinged(ends: Ends, count: int) -> Pinged | str:
-    """What ``count`` echo requests to the path's address find, or why they find nothing."""
+    """The result of ``count`` echo requests to the path's address, or why they find nothing."""
     return _reached(_ping(ends, ends.address, count), count)
 
 
@@ -83,7 +83,7 @@ def after(ends: Ends, path: Path, before: str) -> GuardRail:
     if ends.address not in known:
         detail = state.why or f"{ends.address} did not answer ping before either"
         return GuardRail("ping", path.name, "unknown", detail)
-    judged = [_judged(address, _ping(ends, address), lost) for address, lost in known.items()]
+    judged = [_rail(address, _ping(ends, address), lost) for address, lost in known.items()]
     verdicts = [verdict for verdict, _ in judged]
     worst = min(verdicts, key=_BY_WEIGHT.index)
     return GuardRail("ping", path.name, worst, "; ".join(detail for _, detail in judged))
@@ -98,7 +98,7 @@ _Verdict = Literal["ok", "failed", "unknown"]
 _BY_WEIGHT: tuple[_Verdict, ...] = ("failed", "unknown", "ok")
 
 
-def _judged(address: str, ran: Ran, lost_before: int) -> tuple[_Verdict, str]:
+def _rail(address: str, ran: Ran, lost_before: int) -> tuple[_Verdict, str]:
     found = _reached(ran)
     if isinstance(found, str):
         return "unknown", f"{address}: {found}"
@@ -112,14 +112,14 @@ def _judged(address: str, ran: Ran, lost_before: int) -> tuple[_Verdict, str]:
 
 
 def _reached(ran: Ran, count: int = _COUNT) -> Pinged | str:
-    """What ping found, or why it found nothing. Where there is no way to the address, it says so
+    """The result of ping, or why it has none. Where there is no way to the address, it says so
     and has no summary."""
     if is_missing(ran) or ran.code is None:
-        return why_not(ran)
+        return failure_reason(ran)
     try:
         return ping_summary(ran.stdout)
     except MeasureError:
-        return Pinged(count, 0, None) if "unreachable" in ran.stderr else why_not(ran)
+        return Pinged(count, 0, None) if "unreachable" in ran.stderr else failure_reason(ran)
 
 
 def _complaint(ran: Ran) -> str:

@@ -23,7 +23,9 @@ _TOOLS = ("iperf3", "dnsperf", "netperf", "netserver", "uperf")
 _SHOWN = 60
 
 
-def why_not(a: BenchResult, b: BenchResult, arms: tuple[str, str] | None = None) -> tuple[str, ...]:
+def incomparable_reasons(
+    a: BenchResult, b: BenchResult, arms: tuple[str, str] | None = None
+) -> tuple[str, ...]:
     """Why the numbers of the one say nothing about the other; empty: they may be compared.
     ``arms``: of each, the one to compare; None: each has to have one only. Arms of the same run
     were measured side by side, so that paths may differ: they are what is compared."""

@@ -60,7 +60,7 @@ def failure_words(
         if failed:
             why = Counter(each.reason for each in failed).most_common(1)[0][0]
             counts = f"{_share(mine, after_arm)}; {_share(mine, before_arm)}"
-            seen = "; ".join(_seen(failed))
+            seen = "; ".join(_witness_notes(failed))
             found[workload.id] = f"{workload.id}: not measured: {why} ({counts}); {seen}"
     return found
 
@@ -71,7 +71,7 @@ def _share(samples: Sequence[Sample], arm: str) -> str:
     return f"{arm}: {failed} of {len(runs)} runs failed"
 
 
-def _seen(failed: Sequence[Sample]) -> Iterator[str]:
+def _witness_notes(failed: Sequence[Sample]) -> Iterator[str]:
     """Observations of the witness on these failed runs, and their meaning."""
     if not any(each.failure == "silent" for each in failed):
         yield "that says nothing of the network"

@@ -3,7 +3,8 @@ JSON Schema say of each."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated
 
 import msgspec
 
@@ -22,11 +23,10 @@ _NAME = r"^[a-z0-9][a-z0-9+_-]*$"
 _TEXT = r"\S"
 
 
-def _key(description: str, *examples: object, **limits: Any) -> msgspec.Meta:
+def _key(description: str, *examples: object, **limits: float) -> msgspec.Meta:
     """Description of a key, with examples of its values; ``limits`` are msgspec's."""
-    return msgspec.Meta(
-        description=description, extra_json_schema={"examples": list(examples)}, **limits
-    )
+    meta: Callable[..., msgspec.Meta] = msgspec.Meta
+    return meta(description=description, extra_json_schema={"examples": list(examples)}, **limits)
 
 
 Text = Annotated[str, msgspec.Meta(pattern=_TEXT)]

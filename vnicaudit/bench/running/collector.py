@@ -12,6 +12,7 @@ from vnicaudit.base.clock import timestamp
 from vnicaudit.bench.contract import Ends, Measured, failed_run
 from vnicaudit.bench.facts.attribution import cost
 from vnicaudit.bench.facts.validity import Doubt, ValidityLimits, doubts
+from vnicaudit.bench.guards.ping import Pinged, pinged
 from vnicaudit.bench.history import StoredMeasurement, without_output
 from vnicaudit.bench.judging.order import Slot
 from vnicaudit.bench.judging.stopping import NextRun
@@ -19,11 +20,10 @@ from vnicaudit.bench.profiles.profile import SEARCHES, Profile
 from vnicaudit.bench.readable import one_line, readable
 from vnicaudit.bench.registry import ENGINES
 from vnicaudit.bench.running.arms import OpenedArm, Switch
-from vnicaudit.bench.running.forecast import Forecast, Schedule
+from vnicaudit.bench.running.forecast import Forecast, VisitPlan
 from vnicaudit.bench.running.listener import Listener
-from vnicaudit.bench.running.witness import witness_of
 from vnicaudit.errors import EndpointError, MeasureError
-from vnicaudit.model.measurement import Covariates, Sample, Workload
+from vnicaudit.model.measurement import Covariates, Sample, Witness, Workload
 
 
 class DesignPlace(NamedTuple):
@@ -107,7 +107,7 @@ Judge = Callable[[], NextRun]
 """Is asked after each run what comes next."""
 
 
-class SamplingTask(NamedTuple):
+class SamplingContext(NamedTuple):
     """The profile to be measured, and what takes its samples."""
 
     profile: Profile
@@ -115,13 +115,13 @@ class SamplingTask(NamedTuple):
     switch: Switch
     stored: StoredMeasurement
     listener: Listener
-    schedule: Schedule
+    schedule: VisitPlan
 
 
 class Collector:
     """Takes samples. ``samples``: all that were taken, without what the tools said."""
 
-    def __init__(self, work: SamplingTask, samples: Iterable[Sample] = ()) -> None:
+    def __init__(self, work: SamplingContext, samples: Iterable[Sample] = ()) -> None:
         self.samples = list(samples)
         self._work = work
         self._workloads = {workload.id: workload for workload in work.profile.workloads}
@@ -233,3 +233,19 @@ def _lost_sample(
         boot=opened.boot, started=started, valid=False, reason=one_line(reason),
         invalid_by=("error",), failure="lost",
     )  # fmt: skip
+
+
+_ECHO_REQUESTS = 3
+"""Echo requests, one of which has to be answered."""
+
+
+def witness_of(ends: Ends) -> Witness:
+    """Result of a ping from the peer to the target's address now, in about 3 s at most."""
+    try:
+        with readable("what ping printed"):
+            found = pinged(ends, _ECHO_REQUESTS)
+    except (EndpointError, MeasureError) as error:
+        return Witness(None, str(error))
+    if not isinstance(found, Pinged):
+        return Witness(None, found)
+    return Witness(found.received > 0, f"{found.received} of {found.sent} answered")

@@ -33,16 +33,16 @@ _LONGEST_PAUSE = 3600.0
 
 class Ahead(NamedTuple):
     """Where a measurement is. ``number``: of the run that begins, from 1; ``most``: there are no
-    more than that, but for repeats. ``left``: seconds to the end if all are needed; ``soonest``: to
-    the next time that it may end."""
+    more than that, but for repeats. ``remaining``: seconds to the end if all are needed;
+    ``soonest``: to the next time that it may end."""
 
     number: int
     most: int
-    left: float
+    remaining: float
     soonest: float
 
 
-class Schedule(NamedTuple):
+class VisitPlan(NamedTuple):
     """``looks``: runs per arm at which it may end. ``visits``: how often an arm is brought about
     by a change, which takes ``change`` seconds; 1: nothing is changed between the runs.
     ``per_visit``: runs of a workload in a visit that is one of many."""
@@ -54,32 +54,32 @@ class Schedule(NamedTuple):
     per_visit: int = 1
 
 
-def schedule_of(
+def visit_plan_of(
     design: Design,
     arms: int,
     looks: tuple[int, ...],
     runs_per_turn: int = 1,
     *,
     restarts: bool = False,
-) -> Schedule:
+) -> VisitPlan:
     """The schedule of a design. ``looks``: of turns, where it takes turns; ``restarts``: the one
     change of a single flip is a power cycle."""
     if design == "single":
-        return Schedule(arms, looks[:1])
+        return VisitPlan(arms, looks[:1])
     if design == "single-flip":
-        return Schedule(arms, looks[-1:], arms, _BOOT if restarts else _SWAP)
+        return VisitPlan(arms, looks[-1:], arms, _BOOT if restarts else _SWAP)
     if design in ("flips", "boots"):
         runs = tuple(look * runs_per_turn for look in looks)
         change = _BOOT if design == "boots" else _SWAP
-        return Schedule(arms, runs, arms * looks[-1], change, runs_per_turn)
-    return Schedule(arms, looks)
+        return VisitPlan(arms, runs, arms * looks[-1], change, runs_per_turn)
+    return VisitPlan(arms, looks)
 
 
 class Forecast:
     """``samples``: what an earlier stretch, or an earlier life of the program, has measured."""
 
     def __init__(
-        self, profile: Profile, schedule: Schedule, samples: Sequence[Sample] = ()
+        self, profile: Profile, schedule: VisitPlan, samples: Sequence[Sample] = ()
     ) -> None:
         self._profile = profile
         self._schedule = schedule
@@ -126,7 +126,7 @@ class Forecast:
         return Ahead(
             number=len(made) + 1,
             most=each * len(self._workloads),
-            left=self._seconds(made, slot, self._schedule.looks[-1]),
+            remaining=self._seconds(made, slot, self._schedule.looks[-1]),
             soonest=self._seconds(made, slot, look),
         )
 

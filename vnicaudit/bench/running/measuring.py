@@ -24,8 +24,8 @@ from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.registry import GUARDS
 from vnicaudit.bench.running import rails
 from vnicaudit.bench.running.arms import OpenedArm, Switch
-from vnicaudit.bench.running.collector import Collector, SamplingTask
-from vnicaudit.bench.running.forecast import schedule_of
+from vnicaudit.bench.running.collector import Collector, SamplingContext
+from vnicaudit.bench.running.forecast import visit_plan_of
 from vnicaudit.bench.running.listener import Listener
 from vnicaudit.errors import VnicauditError
 from vnicaudit.model.measurement import (
@@ -38,11 +38,11 @@ from vnicaudit.model.measurement import (
     Setup,
 )
 
-LinkLook = tuple[Setup, Setup]
+LinkSetups = tuple[Setup, Setup]
 """Setup of the target and of the peer at one moment."""
 
 
-class MeasuringTask(msgspec.Struct, frozen=True, kw_only=True):
+class MeasurementTerms(msgspec.Struct, frozen=True, kw_only=True):
     """A measurement that is to be made. ``states``: name -> the command that brings the server into
     it. ``restarts``: what is changed takes a power cycle."""
 
@@ -63,20 +63,20 @@ class Measuring:
 
     def __init__(
         self,
-        task: MeasuringTask,
+        task: MeasurementTerms,
         kept: StoredMeasurement,
         listener: Listener,
         begun: BenchResult | None = None,
     ) -> None:
-        self._task = task
+        self._terms = task
         self._kept = kept
         self._listener = listener
         self._switch = Switch(task.states)
         terms = task.terms
-        schedule = schedule_of(
+        schedule = visit_plan_of(
             task.design, len(task.arms), terms.looks, terms.runs_per_turn, restarts=task.restarts
         )
-        work = SamplingTask(task.profile, task.limits, self._switch, kept, listener, schedule)
+        work = SamplingContext(task.profile, task.limits, self._switch, kept, listener, schedule)
         self._collector = Collector(work, begun.samples if begun else ())
         self._rails = list(begun.guard_rails) if begun else []
         self._paths = {path.name: path for path in begun.paths} if begun else {}
@@ -119,16 +119,16 @@ class Measuring:
                 self._notes += (text,)
                 self._listener.says(text)
 
-    def _note_links(self, looks: Sequence[tuple[OpenedArm, LinkLook]]) -> None:
+    def _note_links(self, looks: Sequence[tuple[OpenedArm, LinkSetups]]) -> None:
         """Note what differs between the arms of one path, and in the first arm since the start."""
         (first, was), *others = looks
         name = first.arm.name
-        for setup in was if self._task.design != "paths" else ():
+        for setup in was if self._terms.design != "paths" else ():
             known = self._setups.get(setup.endpoint)
             if known is not None:
                 changes = link_changes(known, setup, changed_here=False)
                 self._note_changes(f"at {setup.endpoint}, while it was measured", changes)
-        for other, now in others if self._task.design == "live-flip" else ():
+        for other, now in others if self._terms.design == "live-flip" else ():
             for before, after in zip(was, now, strict=True):
                 here = before.endpoint == first.ends.target.url
                 changes = link_changes(before, after, changed_here=here)
@@ -140,17 +140,17 @@ class Measuring:
         with self._left_as_found(opened):
             before = self._rail_states_of(opened)
             self._collector.warm_up(opened)
-            looks = self._task.terms.looks
-            workloads = [workload.id for workload in self._task.profile.workloads]
-            runs = looks[0] if self._task.design == "single" else looks[-1]
-            self.stretch(opened, blocks(self._task.arms, workloads, runs, self._task.seed))
-            links: list[tuple[OpenedArm, LinkLook]] = []
+            looks = self._terms.terms.looks
+            workloads = [workload.id for workload in self._terms.profile.workloads]
+            runs = looks[0] if self._terms.design == "single" else looks[-1]
+            self.stretch(opened, blocks(self._terms.arms, workloads, runs, self._terms.seed))
+            links: list[tuple[OpenedArm, LinkSetups]] = []
             for each in opened:
                 self._switch.arm(each)
                 self.check_rails(
                     each, before[_endpoint_and_address(each)], shared=_shares(each, opened)
                 )
-                links.append((each, _link_look(each)))
+                links.append((each, _link_setups(each)))
             self._note_links(links)
         return self.conclude()
 
@@ -204,10 +204,10 @@ class Measuring:
         compared = self._compared()
         return BenchResult(
             run=self._run,
-            arms=self._task.arms,
+            arms=self._terms.arms,
             paths=tuple(self._paths.values()),
             environment=tuple(self._setups.values()),
-            workloads=self._task.profile.workloads,
+            workloads=self._terms.profile.workloads,
             samples=tuple(self.samples),
             guard_rails=tuple(self._rails),
             results=compared,
@@ -216,24 +216,24 @@ class Measuring:
         )
 
     def _compared(self) -> tuple[Comparison, ...]:
-        first, *others = self._task.arms
+        first, *others = self._terms.arms
         paths = tuple(self._paths.values())
         return tuple(
             comparison
             for other in others
             for comparison in compare(
-                self.samples, self._task.profile.workloads, first, other, self._task.terms, paths
+                self.samples, self._terms.profile.workloads, first, other, self._terms.terms, paths
             )
         )
 
     def _decision(self, compared: Sequence[Comparison]) -> Decision | None:
-        if len(self._task.arms) != 2 or self._run.finished is None:
+        if len(self._terms.arms) != 2 or self._run.finished is None:
             return None
         decision = decide(
-            compared, self._task.terms,
+            compared, self._terms.terms,
             guard_rails=self._rails, catastrophe=self._step.catastrophe,
             failures=failure_words(
-                self.samples, self._task.profile.workloads, *self._task.arms
+                self.samples, self._terms.profile.workloads, *self._terms.arms
             ),
             troubles=self._troubles,
         )  # fmt: skip
@@ -243,16 +243,16 @@ class Measuring:
         """The next run, or the end of the measurement."""
         state = State(
             samples=self.samples,
-            workloads=self._task.profile.workloads,
-            arms=self._task.arms,
+            workloads=self._terms.profile.workloads,
+            arms=self._terms.arms,
             guard_rails=self._rails,
             paths=tuple(self._paths.values()),
             troubles=self._troubles,
         )
-        return next_step(state, self._task.terms)
+        return next_step(state, self._terms.terms)
 
     def _guards(self) -> tuple[str, ...]:
-        chosen = self._task.profile.guards
+        chosen = self._terms.profile.guards
         return GUARDS.names() if chosen is None else chosen
 
     def _rail_states_of(
@@ -281,7 +281,7 @@ class Measuring:
         self._switch.back(opened)
 
 
-def _link_look(opened: OpenedArm) -> LinkLook:
+def _link_setups(opened: OpenedArm) -> LinkSetups:
     target, peer, address = opened.ends.target, opened.ends.peer, opened.ends.address
     return setup_of(target, address), setup_of(peer, towards=address)
 
@@ -305,7 +305,7 @@ def _merged(first: Setup, later: Setup, arm: str) -> Setup:
     return Setup(first.endpoint, facts, unknown)
 
 
-def _run(task: MeasuringTask, run_id: str) -> BenchRun:
+def _run(task: MeasurementTerms, run_id: str) -> BenchRun:
     return BenchRun(
         id=run_id,
         started=timestamp(),

@@ -17,7 +17,7 @@ from vnicaudit.bench.paths import PathOption, domain_of
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.listener import Listener
-from vnicaudit.bench.running.measuring import Measuring, MeasuringTask
+from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
 from vnicaudit.bench.running.settling import settled_profile
 from vnicaudit.errors import UsageError
@@ -40,12 +40,12 @@ class MeasurementRequest(NamedTuple):
     adapters: GetAdapters
 
 
-def task_of(request: MeasurementRequest) -> MeasuringTask:
+def measurement_terms_of(request: MeasurementRequest) -> MeasurementTerms:
     """The measurement that a request asks for. Raises UsageError where it makes no sense."""
     design = _design(request)
     names = tuple(request.arms) or tuple(path.name for path in request.paths)
     profile = _in_known_states(request.profile, request.states)
-    return MeasuringTask(
+    return MeasurementTerms(
         profile=profile,
         design=design,
         arms=names,
@@ -76,22 +76,22 @@ def bench(
 ) -> tuple[BenchResult, StoredMeasurement]:
     """Measure; what was measured is kept in ``state``. Whatever was started at the ends is gone
     when this returns, or raises."""
-    task = task_of(request)
+    terms = measurement_terms_of(request)
     with ExitStack() as stack:
-        places = OpenedEndpoints(stack, request.adapters, task.seed, listener.says)
+        places = OpenedEndpoints(stack, request.adapters, terms.seed, listener.says)
         opened = []
         for path in request.paths:
             listener.prepares(f"connecting to {path.target} and {path.peer}")
             opened.append(places.open(path, request.line))
-        profile = settled_profile(task.profile, opened, listener)
-        task = replace(task, profile=profile)
+        profile = settled_profile(terms.profile, opened, listener)
+        terms = replace(terms, profile=profile)
         listener.prepares("looking for the tools, and at versions and settings")
-        places.require(opened, task.profile.workloads)
+        places.require(opened, terms.profile.workloads)
         setups = places.setups(opened)
         labels = places.labels(opened)
         kept = history.new_measurement(state)
         with reporting_where_stored(kept, listener):
-            measuring = Measuring(task, kept, listener)
+            measuring = Measuring(terms, kept, listener)
             arms = _arms(request, opened)
             measuring.note_setups(arms, setups, labels)
             return measuring.interleaved(arms), kept

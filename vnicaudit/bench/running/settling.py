@@ -1,5 +1,5 @@
-"""What a profile leaves open until the ends are known: chosen once for all arms, before the first
-run, so that all of them are measured by the same."""
+"""Choices that a profile leaves open until the ends are known: chosen once for all arms, before the
+first run, so that all of them are measured by the same."""
 
 from __future__ import annotations
 

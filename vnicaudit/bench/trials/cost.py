@@ -1,4 +1,4 @@
-"""What a trial costs, before it starts: changes of the guest, and time."""
+"""The cost of a trial, before it starts: changes of the guest, and time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VISIT = 10.0
 """Seconds of each turn besides its runs: reach both ends, look at the guard rails, warm up."""
 
 
-class Cost(NamedTuple):
+class TrialCost(NamedTuple):
     """Of one NIC. ``turns``, ``changes``, ``seconds``: where it is judged for the first time; the
     others: where it goes on to the end. Changes are plugs, or boots."""
 
@@ -33,16 +33,16 @@ class Cost(NamedTuple):
     most_seconds: float
 
 
-def cost(profile: Profile, design: Design, seed: int) -> Cost:
+def cost(profile: Profile, design: Design, seed: int) -> TrialCost:
     """Return what a trial costs, without runs that do not count and are repeated."""
     if design not in TURNS:
         runs = profile.looks[0] if design == "single-flip" else profile.looks[-1]
         seconds = estimate(profile, len(_ARMS), runs) + _one(design) + 2 * _VISIT
-        return Cost(2, 1, seconds, 2, 1, seconds)
+        return TrialCost(2, 1, seconds, 2, 1, seconds)
     first, last = (
         _of_turns(profile, design, seed, number) for number in (profile.turns[0], profile.turns[-1])
     )
-    return Cost(*first, *last)
+    return TrialCost(*first, *last)
 
 
 def _of_turns(profile: Profile, design: Design, seed: int, number: int) -> tuple[int, int, float]:

@@ -19,12 +19,12 @@ from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.order import Slot, turns
 from vnicaudit.bench.judging.stopping import NextRun
 from vnicaudit.bench.running.arms import Arm, OpenedArm
-from vnicaudit.bench.running.measuring import Measuring, MeasuringTask
+from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 from vnicaudit.bench.running.opening import OpenedEndpoints
 from vnicaudit.bench.running.rails import RailStates as Rails
 from vnicaudit.bench.running.run import reporting_where_stored
 from vnicaudit.bench.running.settling import settled_profile
-from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_task
+from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_terms
 from vnicaudit.errors import ActionError, VnicauditError
 from vnicaudit.model.measurement import BenchResult, Decision, Design
 from vnicaudit.model.plan import Step
@@ -130,7 +130,7 @@ class Flips:
             places, opened = self._opened(stack, BEFORE)
             profile = settled_profile(self._request.profile, [opened], self._request.listener)
             self._request = self._request._replace(profile=profile)
-            measuring = Measuring(self._task(), kept, self._request.listener)
+            measuring = Measuring(self._terms(), kept, self._request.listener)
             self._note(measuring, places, opened)
             self._rails = measuring.rail_states(opened)
         return measuring
@@ -148,13 +148,13 @@ class Flips:
         return places, opened._replace(arm=Arm(arm, path))
 
     def _say_once(self, text: str) -> None:
-        """What is so at an end is so in every turn."""
+        """Say each thing about an end once: it is so in every turn."""
         if text not in self._said:
             self._said.add(text)
             self._request.listener.says(text)
 
     def _note(self, measuring: Measuring, places: OpenedEndpoints, opened: OpenedArm) -> None:
-        """What is found in an arm, the first time."""
+        """Note the facts of an arm, the first time."""
         arm = opened.arm.name
         if arm not in self._found:  # what is there does not change any more
             places.require([opened], self._request.profile.workloads)
@@ -164,7 +164,7 @@ class Flips:
     def _visits(self) -> list[tuple[str, list[Slot]]]:
         """Which arm, and what is run in it, in order."""
         names = [workload.id for workload in self._request.profile.workloads]
-        terms = self._task().terms
+        terms = self._terms().terms
         slots = turns(
             (BEFORE, AFTER), names, terms.looks[-1], self._request.seed, terms.runs_per_turn
         )
@@ -175,8 +175,8 @@ class Flips:
             )
         ]
 
-    def _task(self) -> MeasuringTask:
-        return trial_task(self._request, self._design)
+    def _terms(self) -> MeasurementTerms:
+        return trial_terms(self._request, self._design)
 
 
 def _with_done(

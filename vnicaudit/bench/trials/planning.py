@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from vnicaudit.base.counting import count
 from vnicaudit.bench.judging.effect import TURNS, amount_of, is_share, margin_of
-from vnicaudit.bench.judging.enough import MOST_RUNS, runs_to_show, shown_by
+from vnicaudit.bench.judging.runs_needed import MOST_RUNS, runs_to_show, shown_by
 from vnicaudit.bench.judging.scatter import Scatter
 from vnicaudit.bench.judging.statistics import smallest_p
 from vnicaudit.bench.judging.terms import MOST_ALPHA, alphas_of_turns, between_key

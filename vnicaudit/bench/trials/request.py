@@ -12,7 +12,7 @@ from vnicaudit.bench.judging.terms import MOST_ALPHA, Terms, alphas_of_turns, ch
 from vnicaudit.bench.paths import PathOption
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.listener import Listener
-from vnicaudit.bench.running.measuring import MeasuringTask
+from vnicaudit.bench.running.measuring import MeasurementTerms
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.model.measurement import Design
 from vnicaudit.remedy.adapters import GetAdapters
@@ -44,7 +44,7 @@ def guest_path(uri: str, uuid: str, peer: str) -> PathOption:
     return PathOption(AFTER, f"agent://{uuid}?connect={quote(uri, safe=':/+@')}", peer)
 
 
-def trial_task(request: TrialRequest, design: Design) -> MeasuringTask:
+def trial_terms(request: TrialRequest, design: Design) -> MeasurementTerms:
     """Measuring task for a trial of that design, with the terms by which it is judged.
 
     One flip is judged once, after as many runs as the profile's first look has: more would make
@@ -68,7 +68,7 @@ def trial_task(request: TrialRequest, design: Design) -> MeasuringTask:
         between=request.between or {},
         catastrophe_only=profile.catastrophe_only,
     )
-    return MeasuringTask(
+    return MeasurementTerms(
         profile=profile,
         design=design,
         arms=(BEFORE, AFTER),

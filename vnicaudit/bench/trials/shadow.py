@@ -16,12 +16,12 @@ from vnicaudit.bench.endpoints.tools import require_tools
 from vnicaudit.bench.judging.order import blocks
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.listener import Listener
-from vnicaudit.bench.running.measuring import Measuring, MeasuringTask
+from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 from vnicaudit.bench.running.opening import OpenedEndpoints
 from vnicaudit.bench.running.settling import settled_profile
 from vnicaudit.bench.trials import shadow_guest
 from vnicaudit.bench.trials.flips import FlippedNic
-from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_task
+from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_terms
 from vnicaudit.bench.trials.shadow_checks import (
     bound_to_address,
     check_free,
@@ -144,7 +144,8 @@ class Shadow:
                 return mac
 
     def _await_reached(self, peer: Endpoint) -> None:
-        """Its link takes some seconds to come up, a switch's port more."""
+        """Wait until the shadow NIC is reached: a link takes seconds to come up, a switch's port
+        more."""
         ping = ("ping", "-c", "1", "-W", "1", str(self._address.ip))
         if not wait_until(self._adapters.clock, lambda: peer.run(ping).code == 0, _REACHED_SECONDS):
             raise EndpointError(
@@ -157,13 +158,13 @@ class Shadow:
         shadow = self._open(places, AFTER, str(self._address.ip), ready.note.mac)
         opened = (ready.old, shadow)
         measuring = Measuring(
-            self._task(), history.new_measurement(self._request.state), self._witness(ready.note)
+            self._terms(), history.new_measurement(self._request.state), self._witness(ready.note)
         )
         measuring.note_setups(opened, places.setups(opened), places.labels([ready.old]))
         rails = [measuring.rail_states(each) for each in opened]
         measuring.warm_up(opened)
         names = [workload.id for workload in self._request.profile.workloads]
-        runs = self._task().terms.looks[-1]
+        runs = self._terms().terms.looks[-1]
         measuring.stretch(opened, blocks((BEFORE, AFTER), names, runs, self._request.seed))
         for each, before in zip(opened, rails, strict=True):
             measuring.check_rails(each, before, shared=True)
@@ -186,5 +187,5 @@ class Shadow:
         target = f"{path.target}&address={address}"
         return places.open(path._replace(name=arm, target=target), self._request.line, mac)
 
-    def _task(self) -> MeasuringTask:
-        return trial_task(self._request, "shadow")
+    def _terms(self) -> MeasurementTerms:
+        return trial_terms(self._request, "shadow")

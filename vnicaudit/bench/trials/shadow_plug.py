@@ -132,7 +132,8 @@ class ShadowPlug:
 
 
 class LeftShadows:
-    """What ended processes left in guests. ``trusted``: libvirt URIs that the user named."""
+    """Shadow NICs that ended processes left in guests. ``trusted``: libvirt URIs that the user
+    named."""
 
     def __init__(
         self, state: Path, adapters: Adapters, tell: Tell, trusted: frozenset[str] = frozenset()

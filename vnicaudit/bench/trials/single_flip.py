@@ -21,11 +21,11 @@ from vnicaudit.bench.judging.order import Slot, one_by_one
 from vnicaudit.bench.judging.stopping import ATTEMPTS
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.arms import Arm, OpenedArm
-from vnicaudit.bench.running.measuring import Measuring, MeasuringTask
+from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 from vnicaudit.bench.running.opening import OpenedEndpoints
 from vnicaudit.bench.running.run import reporting_where_stored
 from vnicaudit.bench.running.settling import is_settled_of, settled_profile
-from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_task
+from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_terms
 from vnicaudit.errors import RefusedError, VnicauditError
 from vnicaudit.model.measurement import Decision, Sample
 from vnicaudit.model.runs import Outcome
@@ -56,7 +56,7 @@ class SingleFlip:
                 places.require([opened], profile.workloads)
                 kept = history.new_measurement(self._request.state)
                 stack.enter_context(reporting_where_stored(kept, self._request.listener))
-                measuring = Measuring(self._task(profile), kept, self._request.listener)
+                measuring = Measuring(self._terms(profile), kept, self._request.listener)
                 measuring.note_setups([opened], places.setups([opened]), places.labels([opened]))
                 kept.write_note(_GUARDS, dict(measuring.rail_states(opened)))
                 measuring.warm_up([opened])
@@ -100,8 +100,8 @@ class SingleFlip:
             places = self._places(stack)
             opened = self._open(places, mac, AFTER)
             places.require([opened], begun.workloads)
-            task = self._task(replace(profile, workloads=begun.workloads))
-            measuring = Measuring(task, kept, self._request.listener, begun)
+            terms = self._terms(replace(profile, workloads=begun.workloads))
+            measuring = Measuring(terms, kept, self._request.listener, begun)
             measuring.note_setups([opened], places.setups([opened]), places.labels([opened]))
             measuring.check_rails(opened, kept.note(_GUARDS))
             slots = [] if measuring.stops() else _remaining(self._slots(AFTER), begun.samples)
@@ -122,12 +122,12 @@ class SingleFlip:
         opened = places.open(self._path, self._request.line, mac)
         return opened._replace(arm=Arm(arm, replace(opened.arm.path, name=arm)))
 
-    def _task(self, profile: Profile) -> MeasuringTask:
-        return trial_task(self._request._replace(profile=profile), "single-flip")
+    def _terms(self, profile: Profile) -> MeasurementTerms:
+        return trial_terms(self._request._replace(profile=profile), "single-flip")
 
     def _slots(self, arm: str) -> list[Slot]:
         profile = self._request.profile
-        runs = self._task(profile).terms.looks[-1]
+        runs = self._terms(profile).terms.looks[-1]
         names = [workload.id for workload in profile.workloads]
         slots = one_by_one((BEFORE, AFTER), names, runs, self._request.seed)
         return [slot for slot in slots if slot.arm == arm]

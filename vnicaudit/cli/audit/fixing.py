@@ -183,8 +183,8 @@ class _FixReport:
         if self._fixing.diff:
             for line in diff_lines(one.before, one.after, one.path, self._paint):
                 emit(line)
-        self._problems += one.made
-        self._files += bool(one.made)
+        self._problems += one.changes
+        self._files += bool(one.changes)
         self._unsafe += one.unsafe
         if one.error:
             self._tell_refused(f"{one.path}: not fixed: {one.error}")

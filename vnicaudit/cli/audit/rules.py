@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +10,7 @@ import msgspec
 from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
 from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
 from vnicaudit.base.counting import count
+from vnicaudit.base.matching import closest
 from vnicaudit.cli.options.output import Format, OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import rules_dir_option
 from vnicaudit.cli.options.records import as_record
@@ -120,13 +120,13 @@ def _matching_rules(text: str, catalogue: Catalogue) -> tuple[RuleInfo, ...]:
     none is."""
     wanted, name = text.strip().upper(), text.strip().lower()
     found = (
-        *map(catalogue.info, catalogue.meant_by(wanted)),
+        *map(catalogue.info, catalogue.rules_named(wanted)),
         *(one for one in ABOUT_SUPPRESSIONS if one.id.startswith(wanted) or one.name == name),
     )
     if wanted and found:
         return found
     every = (*_all_rules(catalogue), *ABOUT_SUPPRESSIONS)
     names = [*(one.name for one in every), *catalogue.groups()]
-    near = get_close_matches(name, names, 1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    near = closest(name, names)
+    hint = f"did you mean {near!r}? " if near else ""
     raise UsageError(f"no rule {text!r}; {hint}`vnicaudit rules` lists them")

@@ -60,8 +60,12 @@ def command(options: BenchCompareOptions) -> int:
     the other cannot tell drift from change: `bench run` with several arms can, and two arms of one
     such run are judged by its own design.
     """
-    from vnicaudit.bench.judging.afterwards import chosen_arms, compare_results, renamed_samples
     from vnicaudit.bench.judging.comparable import warnings
+    from vnicaudit.bench.judging.stored_comparison import (
+        chosen_arms,
+        compare_results,
+        renamed_samples,
+    )
     from vnicaudit.cli.bench.output import check_places, code_of, write_reports
     from vnicaudit.reports.safe import safe
 

@@ -72,7 +72,7 @@ class BenchProgress:
     def begins(self, ahead: Ahead) -> None:
         """Say how long it will take: who waits wants to know."""
         if not self._quiet and ahead.number == 1:
-            soonest, left = about(ahead.soonest), about(ahead.left)
+            soonest, left = about(ahead.soonest), about(ahead.remaining)
             span = f"{soonest} to {left}" if soonest != left else left
             self._write(f"about {span}: at most {count(ahead.most, 'run')}, without repeats")
             self._told = time.monotonic()
@@ -82,7 +82,7 @@ class BenchProgress:
         self._metrics[workload.id] = next(iter(workload.decides), "")
         parts = [
             f"run {ahead.number:,} of at most {ahead.most:,}",
-            f"about {about(ahead.left)} left",
+            f"about {about(ahead.remaining)} left",
             *([f"last {self._last}"] if self._last else []),
             f"now {workload.id}, {arm}",
         ]

@@ -152,12 +152,12 @@ def command(options: BenchRunOptions, wiring: Wiring) -> int:
     The order of the runs is random, one run is one sample, and what does not count is told by the
     machines' state, never by its result. All is kept: see `vnicaudit bench show`.
     """
-    from vnicaudit.bench.running.run import task_of
+    from vnicaudit.bench.running.run import measurement_terms_of
     from vnicaudit.cli.bench.output import check_places, measure
 
     check_places(options.report)
     request = _request(options, wiring.adapters)
-    task_of(request)
+    measurement_terms_of(request)
     if not options.output.quiet:
         _tell_what_runs_show(request, options)
     return measure(request, options, options.fail_on)

@@ -82,7 +82,7 @@ def command(options: BenchShowOptions) -> int:
     if not options.runs and not options.table:
         _list(state)
         return 0
-    found = [named_measurement(name, state) for name in options.runs or _ended(state)]
+    found = [named_measurement(name, state) for name in options.runs or _finished_runs(state)]
     if options.table or len(found) > 1:
         return _tables(found, options)
     write_reports(found[0].result(), found[0].samples, options.report, options.output)
@@ -104,7 +104,7 @@ def _list(state: Path) -> None:
         emit(safe(f"{name}  {head.run.profile}  {', '.join(head.arms)}: {ended}") + "\n")
 
 
-def _ended(state: Path) -> list[str]:
+def _finished_runs(state: Path) -> list[str]:
     """Measurements that were not ended before their time; what of one is damaged is told. Raises
     UsageError where there is none."""
     from vnicaudit.bench import history

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from vnicaudit.base.shell import word
-from vnicaudit.cli.options.records import Number, group
+from vnicaudit.cli.options.records import group, seconds_option
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.cloud import MANAGE_JOBS
@@ -52,14 +52,12 @@ nova_manage_options = group(
         help="What nova-manage is called there: 'sudo docker exec nova_api nova-manage'. It is run "
         "without a shell.",
     ),
-    click.option(
+    seconds_option(
         "--nova-manage-timeout",
-        envvar="VNICAUDIT_NOVA_MANAGE_TIMEOUT",
-        type=Number(min=5, max=3600),
+        least=5,
+        most=3600,
         default=_SECONDS,
-        show_default=True,
-        metavar="SECONDS",
-        help="How long one run of nova-manage may take: a server is off meanwhile. It takes about "
+        text="How long one run of nova-manage may take: a server is off meanwhile. It takes about "
         "four seconds. One whose end was not seen is given as long to come late.",
     ),
     click.option(

@@ -262,12 +262,12 @@ def reading_of(
     return ReadingRequest(loaded, assumptions, run, catalogue.adjusted(loaded.rules))
 
 
-def _catalogue(folders: tuple[str, ...], targets: Iterable[str]) -> Catalogue:
+def _catalogue(folders: tuple[str, ...], targets: tuple[str, ...]) -> Catalogue:
     if folders:
         from vnicaudit.audit.judging.outside import refuse_audited
 
         refuse_audited(folders, targets)
-    return catalogue_with(folders)
+    return catalogue_with(folders, targets)
 
 
 def _selection(excluded: tuple[str, ...], files: FileOptions, loaded: LoadedSettings) -> Selection:

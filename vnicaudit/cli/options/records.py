@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import click
 import msgspec
@@ -68,9 +68,23 @@ class Number(click.FloatRange):
     """A number in a range; ``nan`` is in none."""
 
     def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        found: float = super().convert(value, param, ctx)
+        convert: Callable[..., float] = super().convert
+        found = convert(value, param, ctx)
         if found != found:
             self.fail(f"{value!r} is not a number", param, ctx)
         return found
+
+
+def seconds_option(name: str, *, least: float, most: float, default: float, text: str) -> Decorator:
+    """An option for a time in seconds, ``--name``, which an environment variable may give too."""
+    return click.option(
+        name,
+        envvar=f"VNICAUDIT_{name.removeprefix('--').replace('-', '_').upper()}",
+        type=Number(min=least, max=most),
+        default=default,
+        show_default=True,
+        metavar="SECONDS",
+        help=text,
+    )

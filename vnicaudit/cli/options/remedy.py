@@ -9,7 +9,7 @@ import msgspec
 
 from vnicaudit.cli.options.nova_manage import NovaManageOptions, reach_of
 from vnicaudit.cli.options.output import OutputOptions
-from vnicaudit.cli.options.records import Decorator, Number, group, together
+from vnicaudit.cli.options.records import Decorator, group, seconds_option, together
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stderr import telling
 from vnicaudit.cli.wiring import Wiring
@@ -74,14 +74,12 @@ def _to_window(
 connection_options = group(
     "connection",
     ConnectionOptions,
-    click.option(
+    seconds_option(
         "--deadline",
-        envvar="VNICAUDIT_DEADLINE",
-        type=Number(min=0.1, max=86_400),
+        least=0.1,
+        most=86_400,
         default=DEADLINE,
-        show_default=True,
-        metavar="SECONDS",
-        help="How long libvirt, or a cloud, may take for one answer.",
+        text="How long libvirt, or a cloud, may take for one answer.",
     ),
     click.option(
         "--trust-uri",
@@ -136,14 +134,12 @@ schedule_options = group(
         callback=_to_window,
         help="Begin with a domain only at this time of day (local time).",
     ),
-    click.option(
+    seconds_option(
         "--guest-deadline",
-        envvar="VNICAUDIT_GUEST_DEADLINE",
-        type=Number(min=1, max=86_400),
+        least=1,
+        most=86_400,
         default=_GUEST_DEADLINE,
-        show_default=True,
-        metavar="SECONDS",
-        help="How long a guest may take to shut down, and to come back.",
+        text="How long a guest may take to shut down, and to come back.",
     ),
     click.option(
         "--force-off",
@@ -191,7 +187,7 @@ def run_context(
         kinds=wiring.platforms().kinds(),
         adapters=wiring.adapters(),
         reach=reach,
-        tell_left=telling(quiet=False),
+        tell_remaining=telling(quiet=False),
     )
 
 

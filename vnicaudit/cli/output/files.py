@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TextIO
 
-from vnicaudit.base.new_file import begun
+from vnicaudit.base.new_file import begin_file
 from vnicaudit.cli.output.stdout import stream, write_error
 from vnicaudit.errors import UsageError
 
@@ -80,7 +80,7 @@ class ReportOutput:
         if self._place == STDOUT:
             return stream()
         try:
-            descriptor, self._part = begun(
+            descriptor, self._part = begin_file(
                 self._place, private=self._private, readable=self._readable
             )
             return open(descriptor, "w", encoding="utf-8", newline="")

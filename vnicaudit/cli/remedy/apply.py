@@ -171,7 +171,7 @@ def _split_steps(
     chosen: list[Step] = []
     others: list[tuple[Step, Foreseen]] = []
     for step in plan.steps:
-        why_not = _why_not(step, kinds, mode, unsafe=unsafe)
+        why_not = _blocking_reason(step, kinds, mode, unsafe=unsafe)
         if why_not is None:
             chosen.append(step)
         else:
@@ -179,7 +179,7 @@ def _split_steps(
     return chosen, others
 
 
-def _why_not(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> Foreseen | None:
+def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> Foreseen | None:
     """None: it is to be done."""
     from vnicaudit.model.runs import Foreseen
 

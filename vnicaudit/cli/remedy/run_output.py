@@ -120,7 +120,7 @@ def print_run(
         _tell_next(done.run, kinds, options)
     if done.stopped:
         tell(safe(f"Stopped: {done.stopped}"))
-    if done.run.outcome == "unfinished" and not done.lost:
+    if done.run.outcome == "unfinished" and not done.is_lost:
         back = f", {_follow_up(f'rollback {done.run.id}', done.run, kinds, options)} takes it back"
         tell(
             f"Run {done.run.id} is unfinished: the same command goes on with it"

@@ -207,6 +207,6 @@ def _verify(run: str, options: RunsOptions, wiring: Wiring) -> int:
 
 
 def _rendered(units: list[UnitState], output: OutputOptions) -> Iterator[str]:
-    from vnicaudit.reports.runs.later import render
+    from vnicaudit.reports.runs.verification import render
 
     return render(units, screen_options(output))

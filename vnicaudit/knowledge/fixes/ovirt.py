@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.fixes.wording import OwnedNic, Wording, own_words
 from vnicaudit.model.finding import Change
-from vnicaudit.model.fix import Advice, EditInEngine, OwnersFix
+from vnicaudit.model.fix import Advice, EditInOvirt, OwnersFix
 from vnicaudit.model.names import FixNames
 
 _CHANGES = {
@@ -19,16 +19,16 @@ _CHANGES = {
 }
 
 
-def _edit(change: Change) -> EditInEngine:
-    return EditInEngine("type" if change.field == "model" else "profile")
+def _edit(change: Change) -> EditInOvirt:
+    return EditInOvirt("type" if change.field == "model" else "profile")
 
 
-def _behind(_field: str) -> EditInEngine:
-    return EditInEngine("arguments")
+def _behind(_field: str) -> EditInOvirt:
+    return EditInOvirt("arguments")
 
 
 def _sentence(fix: OwnersFix, _named: FixNames) -> str:
-    if not isinstance(fix, EditInEngine):
+    if not isinstance(fix, EditInOvirt):
         raise TypeError(fix)
     return f"The definition is oVirt's: {_CHANGES[fix.part]}"
 
@@ -74,7 +74,7 @@ OVIRT = Wording(
             "another CPU: power it off and on, and check it.",
         )),
     },
-    EditInEngine("arguments"),
+    EditInOvirt("arguments"),
     _procedure,
     behind=_behind,
 )  # fmt: skip

@@ -1,5 +1,5 @@
-"""Owner -> how fixes are worded for it. A new owner is a file here and a row in the table, or is
-brought by a platform."""
+"""Owner -> how fixes are worded for it. A new owner is a file here and a row in ``shipped.py``, or
+is brought by a platform."""
 
 from __future__ import annotations
 
@@ -8,29 +8,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from vnicaudit.knowledge.fixes.elsewhere import kept_by
-from vnicaudit.knowledge.fixes.kubevirt import KUBEVIRT
-from vnicaudit.knowledge.fixes.libvirt import LIBVIRT
-from vnicaudit.knowledge.fixes.nova import NOVA
-from vnicaudit.knowledge.fixes.ovirt import OVIRT
-from vnicaudit.knowledge.fixes.qemu import ARGUMENTS, QEMU
-from vnicaudit.knowledge.fixes.terraform import TERRAFORM
+from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.knowledge.fixes.wording import Wording, sentence
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix, RemoveBehind
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.owner import Keeper, Owner, name_of, rewritten_by
-
-WORDINGS: dict[str, Wording] = {
-    "kubevirt": KUBEVIRT,
-    "libvirt": LIBVIRT,
-    "nova": NOVA,
-    "ovirt": OVIRT,
-    "qemu": QEMU,
-    "terraform": TERRAFORM,
-}
-"""Of the owners that this program knows, whatever platform describes what is theirs."""
-
 
 _THEN_VIRTIO = Advice(("Then make the NIC virtio.",))
 
@@ -56,9 +40,9 @@ class Wordings:
         """How fixes are worded for an owner; one that writes definitions anew is never sent to edit
         them."""
         found = self._by_owner.get(name_of(owner))
-        if found is None:
-            return kept_by(rewritten_by(owner)) if rewritten_by(owner) else LIBVIRT
-        return found
+        if found is not None:
+            return found
+        return kept_by(rewritten_by(owner)) if rewritten_by(owner) else WORDINGS["libvirt"]
 
     def worded(
         self,
@@ -112,7 +96,11 @@ class Wordings:
 
     def _wording(self, owner: Keeper, *, in_arguments: bool) -> Wording:
         wording = self.of(owner)
-        return ARGUMENTS if in_arguments and wording.in_arguments is None else wording
+        if not in_arguments or wording.in_arguments is not None:
+            return wording
+        from vnicaudit.knowledge.fixes.qemu import ARGUMENTS
+
+        return ARGUMENTS
 
 
 def _text(fixes: tuple[Fix, ...], change: Change | None, wording: Wording, named: FixNames) -> str:
@@ -142,7 +130,7 @@ def _unset_by(wording: Wording) -> Callable[[str], OwnersFix]:
 
 
 def _undone_by_owner(fix: RemoveBehind, behind: Callable[[str], OwnersFix]) -> Iterator[Fix]:
-    """What removes a setting from a definition that its owner writes anew."""
+    """Fixes that remove a setting from a definition that its owner writes anew."""
     yield behind(fix.settings[0].field if len(fix.settings) == 1 else "")
     if fix.before_virtio:
         yield _THEN_VIRTIO

@@ -103,11 +103,11 @@ def is_asked_for(section: str, name: str) -> bool:
     if name.startswith("--"):
         return True
     if section:
-        return (section, name) in names or bool(meant_by(section, name))
+        return (section, name) in names or bool(options_named(section, name))
     return name in in_any_section
 
 
-def meant_by(section: str, name: str) -> tuple[Name, ...]:
+def options_named(section: str, name: str) -> tuple[Name, ...]:
     """The options of the newest release that were meant where a name, or a section, is written
     that no release has: those that bear on NICs and are spelled almost so, the likeliest first."""
     names = _table().names

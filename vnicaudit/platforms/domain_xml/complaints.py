@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from vnicaudit.text.secrets import STARS, masked
+from vnicaudit.text.stars import STARS
 
 _QUOTING = re.compile(
     r"(?P<before>ending tag mismatch: |of Start Tag |of data in tag |Entity '|Namespace prefix "
@@ -26,6 +26,8 @@ def complaint(message: str, data: bytes) -> str:
     found = _QUOTING.search(message)
     if found is None:
         return message
+    from vnicaudit.text.secrets import masked  # slow to load, and for broken files alone
+
     text = "" if len(data) > _LARGE else masked(data.decode("latin-1"))
     names = [name for name in (found["one"], found["two"]) if name]
     if found["before"] == _ENTITY:

@@ -142,7 +142,7 @@ def other_changes(before: bytes, after: bytes, macs: Collection[str]) -> tuple[s
     return tuple(gone + more)
 
 
-def not_taken(wanted: bytes, got: bytes, mac: str) -> tuple[str, ...]:
+def missing_parts(wanted: bytes, got: bytes, mac: str) -> tuple[str, ...]:
     """Parts of the wanted ``<interface>`` with that MAC address that are missing from the
     definition libvirt made of it, as ``driver/@queues='4'``; a single clause where either lacks
     such a NIC or has several. Parts that libvirt added do not count."""

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from lxml import etree
 
 from vnicaudit.errors import TargetError
-from vnicaudit.platforms.domain_xml.complaints import complaint
 from vnicaudit.platforms.domain_xml.encodings import as_utf8
 from vnicaudit.platforms.domain_xml.recognise import OPENING, ROOTS, SAVE_MAGIC, is_foreign
 from vnicaudit.platforms.domain_xml.spans import DOCTYPE, Span, spans
@@ -217,6 +216,8 @@ def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etr
                 return _with_template_name(root, data, hidden), ""
             if (tag := _condition(data, hidden)) is not None:
                 return _empty(hidden), placeholder_text(tag)
+        from vnicaudit.platforms.domain_xml.complaints import complaint  # for broken files
+
         line, _column = error.position
         reason = complaint((error.msg or "not XML").rsplit(", line ", 1)[0].strip(), data)
         raise TargetError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vnicaudit.model.file_kind import Content, Documents, FileKind, Item
+from vnicaudit.model.file_kind import Content, Documents, Extent, FileKind, Item
 from vnicaudit.platforms.domain_xml.recognise import (
     OPENING,
     OTHER_ROOTS,
@@ -33,27 +33,26 @@ def _load() -> None:
     import vnicaudit.platforms.domain_xml.read  # noqa: F401 (to have it loaded)
 
 
-def _is_whole(data: bytes) -> bool:
-    """One document from the first byte to the last, or nothing that is text."""
-    if is_foreign(data) or data.startswith(_SAVED):
-        return True
+def _extent(data: bytes) -> Extent:
+    """How much of a file its definitions take; anything but text is one document."""
+    if is_foreign(data) or data.startswith(SAVE_MAGIC):
+        return "alone"
+    if data.startswith(_SAVED):
+        return "whole"
+    if data.count(b"</domain>") > 1:
+        return "several"
+    if data.startswith(b"<domain ") and data.endswith((b"</domain>", b"</domain>\n")):
+        return "alone"  # most files
     text = data.strip()
-    return text.startswith(b"<") and text.endswith(b">") and text.count(b"</domain>") <= 1
+    if not (text.startswith(b"<") and text.endswith(b">")):
+        return "several"
+    return "alone" if _is_alone(data) else "whole"
 
 
 def _is_alone(data: bytes) -> bool:
     """One definition, and nothing but tags and remarks before and behind it."""
-    if is_foreign(data) or data.startswith(SAVE_MAGIC):
-        return True
-    closings = data.count(b"</domain>")
-    if (
-        closings == 1
-        and data.startswith(b"<domain ")
-        and data.endswith((b"</domain>", b"</domain>\n"))
-    ):
-        return True  # most files
     first, last = OPENING.search(data), data.rfind(b"</domain>")
-    if first is None or closings > 1:
+    if first is None:
         return False
     before, behind = data[: first.start()].strip(), data[last + len(b"</domain>") :].strip()
     if b"<interface" in before or b"<interface" in behind:
@@ -75,7 +74,7 @@ def _without_documents(data: bytes) -> bytes:
     return b"".join([*parts, data[position:]])
 
 
-def _why_not(head: bytes) -> str | None:
+def _unrecognised_reason(head: bytes) -> str | None:
     root = root_name(head) if head.lstrip().startswith(b"<") else None
     if root in OTHER_ROOTS:
         return f"a libvirt <{root}> document: it describes no NIC"
@@ -88,9 +87,9 @@ DOMAIN_XML = FileKind(
     "xml",
     looks_like_xml,
     _read_content,
-    documents=Documents(holds_document, _without_documents, _is_whole, _is_alone),
+    documents=Documents(holds_document, _without_documents, _extent),
     any_size=lambda head: head.startswith(_SAVED),
     suffix=".xml",
     load=_load,
-    why_not=_why_not,
+    why_not=_unrecognised_reason,
 )

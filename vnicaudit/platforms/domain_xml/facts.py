@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 from lxml import etree
 
@@ -65,7 +64,7 @@ def _read_os(facts: Facts, element: etree._Element) -> None:
 def _read_metadata(facts: Facts, element: etree._Element) -> None:
     namespaces = []
     for entry in element.iterchildren("*"):
-        tag: Any = entry.tag
+        tag = str(entry.tag)
         if not tag.startswith("{"):
             continue
         namespace = tag[1 : tag.index("}")]

@@ -25,7 +25,7 @@ class _Parts(NamedTuple):
     rest: tuple[str, ...]
 
 
-def same(one: bytes, other: bytes) -> bool:
+def equal_but_controllers(one: bytes, other: bytes) -> bool:
     """True where two definitions differ at most in the order of their controllers."""
     if one == other:
         return True

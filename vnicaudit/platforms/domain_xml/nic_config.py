@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from vnicaudit.knowledge.models import normal_model
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.platforms.domain_xml.fields import CHILDREN, Field, Kind
 from vnicaudit.platforms.domain_xml.refusals import Part, refusals
@@ -41,7 +41,7 @@ def _length(key: tuple[str, str | None, tuple[Part, ...]]) -> int:
 def _config(kind: str, device: str | None, raw: tuple[Part, ...]) -> NicConfig:
     kind = word(kind)
     actual = None if kind == "network" else kind
-    values: dict[str, Any] = {"type": kind, "device": device, "actual_type": actual}
+    values: dict[str, object] = {"type": kind, "device": device, "actual_type": actual}
     invalid: list[tuple[str, str]] = []
     for path, attributes in raw:
         given = dict(attributes)
@@ -54,7 +54,7 @@ def _config(kind: str, device: str | None, raw: tuple[Part, ...]) -> NicConfig:
         values["refused"] = refused
     if invalid:
         values["invalid"] = tuple(invalid)
-    return NicConfig(**values)
+    return converted(values, NicConfig)
 
 
 def _off(given: dict[str, str]) -> tuple[str, ...]:

@@ -98,7 +98,8 @@ class _InterfaceWalk:
 def _read_mac(walk: _InterfaceWalk, element: etree._Element) -> None:
     address = element.get("address")
     walk.mac = None if address is None else address.strip().lower()
-    found = tuple(pair for pair in element.items() if pair[0] in ("type", "check"))
+    items = element.items()
+    found = tuple([pair for pair in items if pair[0] in ("type", "check")])
     # the address is who the NIC is, and stays out; that libvirt refuses it is a fact
     if address is not None and (wrong := wrong_mac(address)) is not None:
         found += ((WRONG, wrong),)
@@ -231,8 +232,7 @@ def hostdev_nic(element: etree._Element, index: int, location: Location) -> Nic:
     address = element.find("source/address")
     source = None
     if address is not None:
-        parts = [address.get(name, "0x0") for name in _PCI_ATTRIBUTES]
-        source = _pci_name(parts)
+        source = _pci_name([address.get(name, "0x0") for name in _PCI_ATTRIBUTES])
     return Nic(
         index=index,
         declared=_HOSTDEV_TEAMED if element.find("teaming") is not None else _HOSTDEV,

@@ -45,39 +45,43 @@ def read_bytes(data: bytes, *, target: str, file: str | None) -> Iterator[Domain
     Raises TargetError, with file and line, when the readable ones have been yielded: for the
     first document that is not.
     """
-    dumped = _AUTO_GENERATED in data
+    dumped = b"!" in data and _AUTO_GENERATED in data  # in a remark
     for document in documents(data, file or target):
-        yield from _domains(document, target, file, dumped=dumped)
+        for element, domain in _declared_in(document, target, file, dumped=dumped):
+            yield _with_holes(document, element, domain)
 
 
-def _domains(
-    document: XmlDocument, target: str, file: str | None, *, dumped: bool
-) -> Iterator[Domain]:
-    for element, domain in _declared_in(document, target, file, dumped=dumped):
-        if document.tag:
-            yield Holes(document.tag, unfit=True).applied(domain())
-            continue
-        found = domain()
-        bare = may_hold_bare(found) and shows_bare(element)
-        holes = holes_of(element, bare=bare) if document.template or bare else None
-        yield found if holes is None else holes.applied(domain())
+def _with_holes(
+    document: XmlDocument, element: etree._Element, domain: Callable[[], Domain]
+) -> Domain:
+    """The domain that is declared in ``element``; in a template, with what is yet to be filled
+    in."""
+    if document.tag:
+        return Holes(document.tag, unfit=True).applied(domain())
+    found = domain()
+    bare = may_hold_bare(found) and shows_bare(element)
+    holes = holes_of(element, bare=bare) if document.template or bare else None
+    return found if holes is None else holes.applied(domain())
 
 
 def _declared_in(
     document: XmlDocument, target: str, file: str | None, *, dumped: bool
-) -> Iterator[tuple[etree._Element, Callable[[], Domain]]]:
+) -> list[tuple[etree._Element, Callable[[], Domain]]]:
     """Each ``<domain>`` of a document, and what reads it."""
     root = document.root
     suffix = f"[{document.ordinal}]" if document.ordinal else ""
     if root.tag == "domain":
         form: DefinitionForm = "live" if root.get("id") else "dump" if dumped else "raw"
         place = Location(target, file, xpath=f"/domain{suffix}")
-        yield root, partial(domain_of, root, place, document.line_base, form=form)
-    elif root.tag in ROOTS:
-        form = "live" if root.tag == "domstatus" else "dump"
-        for element in root.iterchildren("domain"):
-            place = Location(target, file, xpath=f"/{root.tag}{suffix}/domain")
-            yield element, partial(domain_of, element, place, document.line_base, form=form)
+        return [(root, partial(domain_of, root, place, document.line_base, form=form))]
+    if root.tag not in ROOTS:
+        return []
+    form = "live" if root.tag == "domstatus" else "dump"
+    place = Location(target, file, xpath=f"/{root.tag}{suffix}/domain")
+    return [
+        (element, partial(domain_of, element, place, document.line_base, form=form))
+        for element in root.iterchildren("domain")
+    ]
 
 
 def domain_of(root: etree._Element, place: Location, base: int, *, form: DefinitionForm) -> Domain:
@@ -112,7 +116,7 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: Definit
         nics=nics,
         suppressions=tuple(walk.facts.suppressions),
         unread=unread,
-        named=bool(name),
+        has_name=bool(name),
     )  # fmt: skip
 
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from vnicaudit.text.tags import CLOSE, tags
 
+_FEW = 16
+
 _UNFIT = re.compile(rb"[<>&\"']")
 
 
@@ -25,8 +27,21 @@ def may_be_template(data: bytes) -> bool:
         or (b"(" in data and b"((" in data)
         or (b"[" in data and b"[[" in data)
         or (b"&" in data and b"&lt;" in data)
-        or b"__" in data
+        or _has_dunder(data)
     )
+
+
+def _has_dunder(data: bytes) -> bool:
+    """True where two underscores stand side by side. One byte is found six times as fast as two, so
+    the few that most documents have are looked at one by one."""
+    at = -1
+    for _ in range(_FEW):
+        at = data.find(b"_", at + 1)
+        if at < 0:
+            return False
+        if data[at + 1 : at + 2] == b"_":
+            return True
+    return b"__" in data[at + 1 :]
 
 
 def harmless(data: bytes) -> bytes:

@@ -83,7 +83,7 @@ def ambiguous(found: Object) -> Iterator[TargetError]:
     document = found.place.document
     if not document.duplicates:
         return
-    judged = {id(key) for key in _keys(found.place.node, _judged(found.kind))}
+    judged = {id(key) for key in _keys(found.place.node, _judged_paths(found.kind))}
     for first, second in document.duplicates:
         if id(second) in judged:
             line = document.source.line_column(second.start)[0]
@@ -95,7 +95,7 @@ def ambiguous(found: Object) -> Iterator[TargetError]:
             )
 
 
-def _judged(kind: str) -> tuple[_Way, ...]:
+def _judged_paths(kind: str) -> tuple[_Way, ...]:
     """The ways to what verdicts depend on; all that is below counts too."""
     of_object = tuple(("metadata", *way) for way in _OF_METADATA)
     if kind not in VMI_SPEC:

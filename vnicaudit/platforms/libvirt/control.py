@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from lxml import etree
 
@@ -218,7 +218,7 @@ class LibvirtMachine:
             if entry.get("hwaddr")
         }
 
-    def ask_agent(self, command: str, seconds: int, **arguments: object) -> Any:
+    def ask_agent(self, command: str, seconds: int, **arguments: object) -> object:
         """The answer of the guest's agent to a command, decoded. Raises GuestError where the agent
         fails, is late (``seconds``), or answers at too great length; SilentError where libvirt
         itself does not answer."""

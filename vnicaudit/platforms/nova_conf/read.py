@@ -17,7 +17,7 @@ import msgspec
 from oslo_config.iniparser import BaseParser, ParseError
 
 from vnicaudit.errors import TargetError
-from vnicaudit.knowledge.nova_conf.options import is_asked_for, meant_by
+from vnicaudit.knowledge.nova_conf.options import is_asked_for, options_named
 from vnicaudit.knowledge.nova_conf.resolve import as_of, is_placeholder
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.platforms.nova_conf.recognise import UTF_16
@@ -179,7 +179,7 @@ class _OptionParser(BaseParser):
                 column,
                 value_column,
                 present and not line.adrift,
-                suggestions=tuple("/".join(each) for each in meant_by(section, key))
+                suggestions=tuple("/".join(each) for each in options_named(section, key))
                 if section
                 else (),
             )

@@ -55,7 +55,7 @@ def region_of(name: str) -> CloudRegion:
         with warnings.catch_warnings():
             # of openstacksdk, about what is not used here; what fails is raised as well
             warnings.simplefilter("ignore")
-            region = _chosen(name, left_out)
+            region = _chosen_region(name, left_out)
             reason = _lacking(region)
             if not reason:
                 return region
@@ -105,7 +105,7 @@ def _configuration() -> OpenStackConfig:
         logger.disabled = disabled
 
 
-def _chosen(name: str, left_out: list[str]) -> CloudRegion:
+def _chosen_region(name: str, left_out: list[str]) -> CloudRegion:
     config = _configuration()
     names = [each for each in config.get_cloud_names() if each != _NOTHING]
     cloud, region = _split(name, names)

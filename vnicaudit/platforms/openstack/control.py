@@ -94,7 +94,7 @@ class Control(FlavorCopies):
         return states.server_of(self._server_body(server_id))
 
     def ports(self, server_id: str) -> tuple[PortState, ...]:
-        """Its ports."""
+        """The ports of the server."""
         fields = (("fields", name) for name in ("id", "mac_address", "status"))
         query = (("device_id", server_id), *fields)
         return states.ports_of(self._client.get("network", "/ports", query))

@@ -43,7 +43,7 @@ class RawFlavorDetails(msgspec.Struct):
 
     @property
     def properties(self) -> dict[str, str]:
-        """Its extra specs, as texts."""
+        """The extra specs of the flavor, as texts."""
         return {name: text_of(value) for name, value in self.extra_specs.items()}
 
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from datetime import timezone
 from email.utils import parsedate_to_datetime
 from itertools import takewhile
-from typing import Any
+from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from vnicaudit.platforms.openstack.binding import Session, keystone_errors, requests
@@ -50,7 +50,7 @@ class TooLargeError(keystone_errors.ConnectFailure):
     """An answer that is larger than any can be."""
 
 
-class GivenUpError(keystone_errors.ConnectFailure):
+class AbandonedError(keystone_errors.ConnectFailure):
     """A request for which nobody waits any more."""
 
 
@@ -100,12 +100,22 @@ class Pace:
         self._sleep(turn - now)
 
 
+class _Request(NamedTuple):
+    """A request as keystoneauth takes it: ``args`` and ``options`` are its own."""
+
+    url: str
+    method: str
+    args: tuple[object, ...]
+    options: dict[str, object]
+
+
 class CountingSession(Session):
     """A session that counts requests by the service its thread is asking, ``identity``
     elsewhere. Any thread may use it."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        begin: Callable[..., None] = super().__init__
+        begin(*args, **kwargs)
         self.calls: Counter[str] = Counter()
         self.asking = threading.local()
         self.pace = Pace()
@@ -121,11 +131,12 @@ class CountingSession(Session):
             text = _masked_token(text, token)
         return text
 
-    def get_auth_headers(self, *args: Any, **kwargs: Any) -> dict[str, str] | None:
+    def get_auth_headers(self, *args: object, **kwargs: object) -> dict[str, str] | None:
         """As keystoneauth has it; the token is remembered. A login that is not of its form is
         forgotten: keystoneauth would stumble over it for ever."""
         try:
-            headers: dict[str, str] | None = super().get_auth_headers(*args, **kwargs)
+            headers_of: Callable[..., dict[str, str] | None] = super().get_auth_headers
+            headers = headers_of(*args, **kwargs)
         except _NOT_OF_ITS_FORM:
             self.invalidate()
             raise
@@ -135,7 +146,7 @@ class CountingSession(Session):
             self._tokens.append(token)
         return headers
 
-    def request(self, url: str, method: str, *args: Any, **kwargs: Any) -> requests.Response:
+    def request(self, url: str, method: str, *args: object, **kwargs: object) -> requests.Response:
         """As keystoneauth has it, but: a redirect to another place is refused, an answer that is
         taken in whole is bounded, and a token that another thread has just renewed is used.
 
@@ -145,27 +156,25 @@ class CountingSession(Session):
         if whole:
             kwargs["log"] = False  # it would read the answer
         kwargs.update(raise_exc=False, redirect=False, stream=True)
-        asked = self._patiently if whole else self._renewed
-        answer = asked(url, method, args, kwargs)
+        request = _Request(url, method, args, kwargs)
+        answer = self._patiently(request) if whole else self._renewed(request)
         if raising and answer.status_code >= 400:
             raise keystone_errors.from_response(answer, method, url)
         return answer
 
-    def _patiently(
-        self, url: str, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> requests.Response:
+    def _patiently(self, request: _Request) -> requests.Response:
         """A login or a discovery, read whole: either may be asked for again. What is given up is
         noted in ``asking.away``."""
         for pause in (*_PAUSES, None):
             try:
-                answer = self._renewed(url, method, args, kwargs)
+                answer = self._renewed(request)
                 _take_in(answer)
             except keystone_errors.ConnectionError as error:
                 may_pass = isinstance(error, keystone_errors.RetriableConnectionFailure)
                 if (
                     pause is None
                     or not may_pass
-                    or isinstance(error, RedirectError | TooLargeError | GivenUpError)
+                    or isinstance(error, RedirectError | TooLargeError | AbandonedError)
                 ):
                     self.asking.away = transport(error)
                     raise
@@ -176,27 +185,25 @@ class CountingSession(Session):
                     return answer
                 wanted = retry_after(answer)
                 if pause is None or (wanted or 0.0) > _LONGEST_PAUSE:
-                    self.asking.away = f"{bare_url(url)} answers {answer.status_code}"
+                    self.asking.away = f"{bare_url(request.url)} answers {answer.status_code}"
                     return answer
                 pause = max(pause, wanted or 0.0)
             time.sleep(pause)
         raise AssertionError("the last pause is None")
 
-    def _renewed(
-        self, url: str, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> requests.Response:
-        answer = self._followed(url, method, args, kwargs)
-        if answer.status_code == 401 and self._was_renewed(kwargs):
+    def _renewed(self, request: _Request) -> requests.Response:
+        answer = self._followed(request)
+        if answer.status_code == 401 and self._was_renewed(request.options):
             answer.close()
-            answer = self._followed(url, method, args, kwargs)
+            answer = self._followed(request)
         return answer
 
-    def _followed(
-        self, url: str, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> requests.Response:
+    def _followed(self, request: _Request) -> requests.Response:
+        url = request.url
+        send: Callable[..., requests.Response] = super().request
         for _ in range(_MOST_REDIRECTS + 1):
             self._counted(url)
-            answer: requests.Response = super().request(url, method, *args, **kwargs)
+            answer = send(url, request.method, *request.args, **request.options)
             if answer.status_code not in _REDIRECTS or "location" not in answer.headers:
                 return answer
             asked, url = answer.url, urljoin(answer.url, answer.headers["location"])
@@ -214,18 +221,18 @@ class CountingSession(Session):
         service = "identity" if login else getattr(self.asking, "service", "identity")
         turns = getattr(self.asking, "turns", None) or Turns()
         if turns.over:
-            raise GivenUpError("given up")
+            raise AbandonedError("given up")
         with self._count:
             self.calls[service] += 1
         self.pace.wait(turns.add)
 
-    def _was_renewed(self, kwargs: dict[str, Any]) -> bool:
+    def _was_renewed(self, options: dict[str, object]) -> bool:
         """True where there is now another token than the one that was refused. keystoneauth gives
         up where another thread was about to get one (``BaseIdentityPlugin.invalidate``)."""
-        if kwargs.get("authenticated") is False or self.auth is None:
+        if options.get("authenticated") is False or self.auth is None:
             return False
         used = getattr(self.asking, "token", None)
-        headers = self.get_auth_headers(kwargs.get("auth"))
+        headers = self.get_auth_headers(options.get("auth"))
         return (headers or {}).get(_TOKEN) != used
 
 

@@ -30,7 +30,6 @@ _REMARK = re.compile(r"(?<=\\\n)([ \t]*)[#;]([^\n]*)(?=\n)")
 """Between continued lines of a unit of systemd, which leaves it out; a shell ends there."""
 _UNIT = re.compile(r"^[ \t]*ExecStart[ \t]*=", re.MULTILINE)
 _TIME = re.compile(r"(?:\d{1,4}-)?\d{1,5}:\d\d(?::\d\d)?(?:\.\d+)?")
-_HEADER_ENDS = frozenset({"COMMAND", "CMD", "ARGS"})
 _HEADER = re.compile(r"^[ \t]*(?:[A-Z%+][A-Z%+-]*[ \t]+)*(?:COMMAND|CMD|ARGS)[ \t]*$", re.MULTILINE)
 _LISTING_END = re.compile(r"\n[ \t]*(?:\n|```)")
 _QUOTE = re.compile(r"['\"]")

@@ -75,7 +75,7 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, enclosed: boo
             return Words(found.all(), match.start(), None, bare, kept, found.seals())
         position = match.end()
         if kind in ("space", "redirection"):
-            found.ended(redirection=kind == "redirection")
+            found.end_word(redirection=kind == "redirection")
         elif kind != "joint":
             plain = match.group(kind or 0)
             if not found.parts:
@@ -108,7 +108,7 @@ class _WordReader:
         """The places of words in quotes."""
         return frozenset(self._sealed)
 
-    def ended(self, *, redirection: bool) -> None:
+    def end_word(self, *, redirection: bool) -> None:
         """A blank ends a word, and a redirection: but for the number of a descriptor (``2>``)."""
         word = bool(self.parts)
         if word and not self._redirected and not (redirection and self._is_number()):
@@ -121,7 +121,7 @@ class _WordReader:
 
     def all(self) -> list[str]:
         """All words, at the end."""
-        self.ended(redirection=False)
+        self.end_word(redirection=False)
         return self.words
 
     def _is_number(self) -> bool:

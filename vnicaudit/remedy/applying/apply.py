@@ -39,7 +39,7 @@ _NOT_BEGUN: dict[Outcome, ForeseenOutcome] = {"gone": "gone", "refused": "refuse
 class RunContext(msgspec.Struct, frozen=True):
     """The options of a run and the services it uses. ``deadline``: timeout in seconds of one call
     to libvirt or a cloud; ``kinds``: the kinds of units and their drivers, which work with
-    ``adapters`` and ``reach``; ``tell_left``: told what an interruption leaves half done, even
+    ``adapters`` and ``reach``; ``tell_remaining``: told what an interruption leaves half done, even
     where other progress is not shown; ``halted``: the reason to begin no further unit while those
     in progress are still finished (empty: none)."""
 
@@ -51,7 +51,7 @@ class RunContext(msgspec.Struct, frozen=True):
     kinds: KindTable
     adapters: Adapters
     reach: Reach = Reach()
-    tell_left: Tell | None = None
+    tell_remaining: Tell | None = None
     halted: Callable[[], str] | None = None
 
     def drivers(self, stack: ExitStack, *, hold: bool = True) -> Drivers:
@@ -86,7 +86,9 @@ def apply(
         if not (found.folder / PLAN).exists():
             write_private(found.folder / PLAN, text)
         preparing = _Preparing(steps, plan, context)
-        runner = Runner(found, drivers, preparing, tell, trials, context.tell_left, context.halted)
+        runner = Runner(
+            found, drivers, preparing, tell, trials, context.tell_remaining, context.halted
+        )
         return runner.go(context.schedule)
 
 

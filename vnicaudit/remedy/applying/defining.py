@@ -26,7 +26,7 @@ def define(work: DomainWork) -> None:
     """
     now = work.place.machine.definition(secrets=True)
     before, goal = kept_definition(work, "before"), kept_definition(work, "goal")
-    as_before = work.place.texts.likeness.same(now, before)
+    as_before = work.place.texts.likeness.equal_but_controllers(now, before)
     if as_before and before != goal:
         work.notes.write(Defining())
         work.place.machine.define(goal)
@@ -40,7 +40,7 @@ def define(work: DomainWork) -> None:
 
 def _note(work: DomainWork, now: bytes) -> None:
     if work.notes.last(Defined) != Defined(digest(now)):
-        work.kept.keep("settled", now)
+        work.texts.keep("settled", now)
         work.notes.write(Defined(digest(now)))
 
 
@@ -50,7 +50,7 @@ def undefine(work: DomainWork) -> bool:
     as it was, KeptError where what was kept of it cannot be trusted."""
     now = work.place.machine.definition(secrets=True)
     before, goal = kept_definition(work, "before"), kept_definition(work, "goal")
-    if work.place.texts.likeness.same(now, before):
+    if work.place.texts.likeness.equal_but_controllers(now, before):
         return False
     if not is_ours(work.transaction, before, goal, now, work):
         raise EditedError
@@ -82,14 +82,16 @@ def is_ours(
     recognised by its text or digest or, where the program ended before it could note that, by
     having the goal's changes and no others."""
     settled = work.notes.last(Defined)
-    if work.place.texts.likeness.same(now, goal) or (
+    if work.place.texts.likeness.equal_but_controllers(now, goal) or (
         settled is not None and _is_settled(now, settled, work)
     ):
         return True
     if settled is not None:
         return False
     return not (
-        unmet(work.place.texts.reading.definition_of(now, transaction.target), transaction.wanted)
+        unmet(
+            work.place.texts.reading.definition_of(now, transaction.target), transaction.nic_changes
+        )
         or work.place.texts.reading.other_changes(before, now, transaction.macs)
     )
 
@@ -100,7 +102,9 @@ def _is_settled(now: bytes, settled: Defined, work: DomainWork) -> bool:
     if settled.settled == digest(now):
         return True
     with suppress(KeptError):
-        return work.place.texts.likeness.same(now, kept_definition(work, "settled"))
+        return work.place.texts.likeness.equal_but_controllers(
+            now, kept_definition(work, "settled")
+        )
     return False
 
 
@@ -116,11 +120,11 @@ def _check(work: DomainWork, before: bytes, goal: bytes, now: bytes) -> None:
             f"the definition did not come out as the one that was saved: {_few(unlike)}"
         )
     missing = unmet(
-        work.place.texts.reading.definition_of(now, transaction.target), transaction.wanted
+        work.place.texts.reading.definition_of(now, transaction.target), transaction.nic_changes
     )
     missing += work.place.texts.reading.other_changes(goal, now, transaction.macs)
     for mac in transaction.macs:
-        missing += work.place.texts.reading.not_taken(goal, now, mac)
+        missing += work.place.texts.reading.missing_parts(goal, now, mac)
     if missing and now != before:
         raise ActionError(f"accepted but not applied by libvirt: {'; '.join(missing[:5])}")
     if missing:

@@ -33,7 +33,7 @@ class DomainTransaction(Transaction, frozen=True, kw_only=True):
     before: str
     goal: str
     uuid: str | None = None
-    baseline: GuestBefore = GuestBefore()
+    guest_before: GuestBefore = msgspec.field(default=GuestBefore(), name="baseline")
     exact: bool = False
     """The definition is to be ``goal``, but for the order of controllers: a way back."""
 
@@ -41,7 +41,7 @@ class DomainTransaction(Transaction, frozen=True, kw_only=True):
         """How its NICs are put back without what was kept: a command, and what to write."""
         named = self.uuid is None and not self.name.startswith("-")
         which = word(self.name) if named else uuid_word(self.uuid)
-        return f"virsh -c {word(self.target)} edit {which} ({_old_values(self.wanted)})"
+        return f"virsh -c {word(self.target)} edit {which} ({_old_values(self.nic_changes)})"
 
 
 class FileTransaction(Transaction, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class FileTransaction(Transaction, frozen=True, kw_only=True):
 
     def by_hand(self) -> str:
         """Where its NICs are put back without what was kept, and what to write."""
-        return f"{path_word(self.file)} ({_old_values(self.wanted)})"
+        return f"{path_word(self.file)} ({_old_values(self.nic_changes)})"
 
 
 def _old_values(wanted: tuple[NicChanges, ...]) -> str:

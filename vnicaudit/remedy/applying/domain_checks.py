@@ -63,7 +63,10 @@ def verify_domain(work: DomainWork) -> tuple[Check, ...]:
         return ()
     hot = transaction.mode == "hotswap"
     return verify(
-        work, DomainChecks(work.place, transaction.wanted, transaction.baseline, hot=hot).results
+        work,
+        DomainChecks(
+            work.place, transaction.nic_changes, transaction.guest_before, hot=hot
+        ).results,
     )
 
 
@@ -102,7 +105,7 @@ class DomainChecks:
                 continue
             yield from _process(one, nic, live, process, hot=self._hot)
             inside = seen.interfaces.get(one.mac)
-            yield from _guest(one.mac, self._before, inside, asked=seen.asked)
+            yield from _guest(one.mac, self._before, inside, asked=seen.answered)
             yield from self._host_knows(one.mac)
             if nic.declared.link_state == "down":
                 yield Check("link", "ok", f"the link of {one.mac} is set down, as it was")
@@ -110,14 +113,14 @@ class DomainChecks:
 
     def _agent(self) -> _AgentView:
         if not self._before.agent:
-            return _AgentView({}, asked=False, checks=())
+            return _AgentView({}, answered=False, checks=())
         try:
             found = by_mac(self._place.agent.interfaces())
         except SilentError:
             raise
         except ActionError as error:
-            return _AgentView({}, asked=False, checks=(Check("agent", "failed", str(error)),))
-        return _AgentView(found, asked=True, checks=(Check("agent", "ok", "the agent answers"),))
+            return _AgentView({}, answered=False, checks=(Check("agent", "failed", str(error)),))
+        return _AgentView(found, answered=True, checks=(Check("agent", "ok", "the agent answers"),))
 
     def _host_knows(self, mac: str) -> Iterator[Check]:
         """A check of the MAC's DHCP lease or ARP entry on the host, for a guest without agent. Both
@@ -145,11 +148,11 @@ class DomainChecks:
 
 
 class _AgentView(NamedTuple):
-    """The interfaces that the guest's agent reports, by MAC. ``asked``: the agent was asked and
+    """The interfaces that the guest's agent reports, by MAC. ``answered``: the agent was asked and
     answered."""
 
     interfaces: dict[str, GuestInterface]
-    asked: bool
+    answered: bool
     checks: tuple[Check, ...]
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.definition_transactions import DomainTransaction
-from vnicaudit.remedy.applying.events import Defined, Kept
+from vnicaudit.remedy.applying.events import Defined, KeptRunning
 from vnicaudit.remedy.applying.kept_texts import KeptKind
 from vnicaudit.remedy.applying.work import UnitWork
 from vnicaudit.remedy.definitions import Texts
@@ -37,7 +37,7 @@ class DomainPlace(NamedTuple):
 
     @property
     def settings(self) -> GuestSettings:
-        """What the guest has set on its interfaces."""
+        """The settings of the guest on its interfaces."""
         return self.adapters.settings(self.machine, self.adapters.clock)
 
 
@@ -46,7 +46,7 @@ DomainWork = UnitWork[DomainPlace, DomainTransaction]
 
 def kept_definition(work: DomainWork, kind: KeptKind) -> bytes:
     """A definition that was kept. Raises KeptError where it is not what it was."""
-    return work.kept.get(kind, _digest(work, kind), work.transaction.by_hand())
+    return work.texts.get(kind, _digest(work, kind), work.transaction.by_hand())
 
 
 def _digest(work: DomainWork, kind: KeptKind) -> str | None:
@@ -57,5 +57,5 @@ def _digest(work: DomainWork, kind: KeptKind) -> str | None:
     if kind == "settled":
         defined = work.notes.last(Defined)
         return None if defined is None else defined.settled
-    kept = work.notes.last(Kept)
+    kept = work.notes.last(KeptRunning)
     return None if kept is None else kept.running

@@ -55,24 +55,24 @@ class DomainRollback:
         check_state(state, self._mode)
         if state.active and self._mode == "restart":
             check_restart(self._texts.reading.power_off_action(machine.live()))
-        wanted = self._request.wanted(transaction.wanted)
+        wanted = self._request.select_changes(transaction.nic_changes)
         current = machine.definition(secrets=True)
-        if self._texts.likeness.same(current, original):
+        if self._texts.likeness.equal_but_controllers(current, original):
             original = current  # libvirt chooses the order of controllers
         else:
             self._check_edits(current, transaction.key)
         goal = original
-        whole = len(wanted) == len(transaction.wanted) and self._is_made(
+        whole = len(wanted) == len(transaction.nic_changes) and self._is_made(
             self._request.run, transaction, current
         )
         if not whole and current != original:
             goal = _nics_put_back(self._texts.elements, current, original, wanted)
         made = reversed_transaction(transaction, wanted, current, goal)
         seen = guest_before(machine, made.macs, self._mode, self._adapters, active=state.active)
-        active = state.active or self._left_off(transaction)
+        active = state.active or self._stays_off(transaction)
         if current == goal and not (active and self._mode != "next-boot"):
             return Prepared(None)
-        made = replace(made, mode=self._mode, active=active, baseline=seen, exact=whole)
+        made = replace(made, mode=self._mode, active=active, guest_before=seen, exact=whole)
         return Prepared(made, current, goal)
 
     def restore(self, unit: UnitRequest, reach: ReachMachine) -> Prepared:
@@ -89,7 +89,7 @@ class DomainRollback:
         wanted = (
             ()
             if transaction is None
-            else tuple(one.inverse() for one in reversed(transaction.wanted))
+            else tuple(one.inverse() for one in reversed(transaction.nic_changes))
         )
         if unmet(domain, wanted):
             wanted = ()
@@ -104,17 +104,17 @@ class DomainRollback:
         active = state.active or left_off
         macs = tuple(one.mac for one in wanted)
         seen = guest_before(machine, macs, mode, self._adapters, active=state.active)
-        is_so = self._texts.likeness.same(current, original)
+        is_so = self._texts.likeness.equal_but_controllers(current, original)
         if is_so and not (active and mode != "next-boot"):
             return Prepared(None)
         made = DomainTransaction(
             unit.key, unit.name, unit.target, unit.steps, mode, wanted, active,
-            before=digest(current), goal=digest(original), uuid=unit.uuid, baseline=seen,
+            before=digest(current), goal=digest(original), uuid=unit.uuid, guest_before=seen,
             exact=True,
         )  # fmt: skip
         return Prepared(made, current, original)
 
-    def _left_off(self, transaction: DomainTransaction) -> bool:
+    def _stays_off(self, transaction: DomainTransaction) -> bool:
         """True where the guest ran before the run and the run could not undo its change, so that
         the guest may be off."""
         done = self._request.run.done_event(transaction.key)

@@ -57,7 +57,7 @@ def undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
         raise
     except VnicauditError as error:
         left.append(str(error))
-    left += _given_back(work, exchange=not left)
+    left += _restored(work, exchange=not left)
     if left:
         why = f"{reason}; it could not all be undone: {'; '.join(left)} ({_AGAIN})"
         return Result("failed", why, undone=False)
@@ -72,7 +72,7 @@ def undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
 def give_back(work: DomainWork, reason: str) -> Result:
     """Somebody else has the definition now: only what this run took away from the guest is given
     back. What this run had changed by then is still in it, and can be taken back by itself."""
-    left = _given_back(work, exchange=False)
+    left = _restored(work, exchange=False)
     ours = [_STILL] if _is_in_it(work) else []
     return Result("failed", "; ".join([reason, *ours, *left]), undone=not (ours or left))
 
@@ -109,10 +109,10 @@ def _is_in_it(work: DomainWork) -> bool:
     now = work.place.texts.reading.definition_of(
         work.place.machine.definition(secrets=False), work.transaction.target
     )
-    return not unmet(now, work.transaction.wanted)
+    return not unmet(now, work.transaction.nic_changes)
 
 
-def _given_back(work: DomainWork, *, exchange: bool) -> list[str]:
+def _restored(work: DomainWork, *, exchange: bool) -> list[str]:
     """Have the guest run as before; what went wrong with it. ``exchange``: a NIC that is another
     by now is exchanged as well."""
     try:
@@ -151,5 +151,5 @@ def _still_wrong(work: DomainWork) -> str:
 
 
 def _back(work: DomainWork) -> DomainWork:
-    wanted = tuple(one.inverse() for one in work.transaction.wanted)
-    return replace(work, transaction=replace(work.transaction, wanted=wanted))
+    wanted = tuple(one.inverse() for one in work.transaction.nic_changes)
+    return replace(work, transaction=replace(work.transaction, nic_changes=wanted))

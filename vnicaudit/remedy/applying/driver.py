@@ -34,12 +34,12 @@ not what was planned, or the guest is not well with it. ``moved``: another place
 class Prepared(NamedTuple):
     """The prepared change of a unit. ``transaction``: all that its driver has to remember of it;
     None: nothing is left to do. ``before`` and ``goal``: the texts concerned, stored in the run's
-    folder where ``kept`` is true. ``note``: a message to show when the unit is begun."""
+    folder where ``keeps_texts`` is true. ``note``: a message to show when the unit is begun."""
 
     transaction: Transaction | None
     before: bytes = b""
     goal: bytes = b""
-    kept: bool = True
+    keeps_texts: bool = True
     note: str = ""
 
 
@@ -54,14 +54,15 @@ class PrepareRequest(NamedTuple):
 
 class UndoRequest(NamedTuple):
     """A request to roll back a unit. ``run``: the run that changed it; ``since``: that run, and
-    those that rolled back part of it; ``past``: all recorded runs; ``wanted``: selects the changes
-    of the requested NICs; ``over_edits``: roll back even where somebody changed the unit since."""
+    those that rolled back part of it; ``past``: all recorded runs; ``select_changes``: picks the
+    changes of the requested NICs; ``over_edits``: roll back even where somebody changed the unit
+    since."""
 
     mode: Mode
     run: PastRun
     since: Callable[[], Sequence[PastRun]]
     past: Callable[[], Iterable[PastRun]]
-    wanted: Callable[[Iterable[NicChanges]], tuple[NicChanges, ...]]
+    select_changes: Callable[[Iterable[NicChanges]], tuple[NicChanges, ...]]
     over_edits: bool
 
     def transaction(self, unit: UnitRequest, kind: type[T]) -> T:

@@ -92,7 +92,7 @@ class Defined(BaseEvent, frozen=True, tag="defined"):
     settled: str
 
 
-class Kept(BaseEvent, frozen=True, tag="kept"):
+class KeptRunning(BaseEvent, frozen=True, tag="kept"):
     """``running``: digest of the definition that ran, which is kept."""
 
     running: str
@@ -208,14 +208,14 @@ class Removing(BaseEvent, frozen=True, tag="removing"):
 
 Event = (
     Run | Begin | Undoing | Done | End
-    | Defining | Defined | Kept | Replacing
+    | Defining | Defined | KeptRunning | Replacing
     | Stopping | Stopped | StayedOn | Starting | Started
     | Captured | Detaching | Detached | Stayed | Attaching | Attached | Restoring | Restored
     | Setting | Set | NotSet | HalfSet | Settled | Copying | Removing
 )  # fmt: skip
 """Any line."""
 
-SINCE_CHECKSUMS = (Run, Kept, HalfSet, Settled)
+SINCE_CHECKSUMS = (Run, KeptRunning, HalfSet, Settled)
 """Those that no version wrote without one."""
 
 

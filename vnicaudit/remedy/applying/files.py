@@ -31,8 +31,8 @@ def replaced(work: FileWork, *, back: bool) -> Result:
     """Give the file its new content, or its old one ``back``. Raises RefusedError where somebody
     else changed it."""
     transaction = work.transaction
-    before = work.kept.get("before", transaction.before, transaction.by_hand())
-    goal = work.kept.get("goal", transaction.goal, transaction.by_hand())
+    before = work.texts.get("before", transaction.before, transaction.by_hand())
+    goal = work.texts.get("goal", transaction.goal, transaction.by_hand())
     if back:
         before, goal = goal, before
     path = transaction.file

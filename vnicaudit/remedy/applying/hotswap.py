@@ -19,7 +19,7 @@ from vnicaudit.remedy.applying.events import (
     Captured,
     Detached,
     Detaching,
-    Kept,
+    KeptRunning,
     Restored,
     Restoring,
     Stayed,
@@ -46,9 +46,9 @@ def capture(work: DomainWork) -> None:
     """Note what the guest has set on each NIC, where that is not known from an earlier life.
     Raises GuestError for what could not be put back: the NIC is a member of a bond, say."""
     if work.transaction.before == work.transaction.goal and work.notes.last(Captured) is None:
-        kept = work.kept.keep("running", work.place.machine.live())
-        work.notes.write(Kept(kept))
-    for one in work.transaction.wanted:
+        kept = work.texts.keep("running", work.place.machine.live())
+        work.notes.write(KeptRunning(kept))
+    for one in work.transaction.nic_changes:
         if _captured(work, one.mac) is None:
             network = _read_network(work, one.mac)
             for note in network.notes:
@@ -64,7 +64,7 @@ def not_put_back(work: DomainWork) -> list[str]:
 def swap(work: DomainWork, *, kind: KeptKind) -> None:
     """Have the guest run with the NICs of the definition of that ``kind`` (``settled``,
     ``before``). What runs so already is left alone, but for what the guest had set on it."""
-    for one in work.transaction.wanted:
+    for one in work.transaction.nic_changes:
         _settle(work, one)
         if _running(work, one) == "other":
             _detach(work, one)
@@ -73,7 +73,7 @@ def swap(work: DomainWork, *, kind: KeptKind) -> None:
 
 def repair(work: DomainWork, *, kind: KeptKind) -> None:
     """Give the guest the NICs of that definition that were taken from it; exchange none."""
-    for one in work.transaction.wanted:
+    for one in work.transaction.nic_changes:
         _settle(work, one)
         _complete(work, one, kind)
 

@@ -2,8 +2,8 @@
 the run goes on.
 
 A line that the program was ended in the middle of has no end, and counts as not written: what it
-would have announced has not been begun. Each line proves itself (``lines.py``): what was damaged on
-the disk is named and passed over, and the rest is believed.
+would have announced has not been begun. Each line proves itself (``journal_line.py``): what was
+damaged on the disk is named and passed over, and the rest is believed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from vnicaudit.base.clock import moment, timestamp
 from vnicaudit.base.private_files import sync_folder, writing
 from vnicaudit.errors import JournalError
 from vnicaudit.remedy.applying.events import Event
-from vnicaudit.remedy.applying.lines import Entry as Entry
-from vnicaudit.remedy.applying.lines import decoded
-from vnicaudit.remedy.applying.lines import encoded as encoded
+from vnicaudit.remedy.applying.journal_line import Entry as Entry
+from vnicaudit.remedy.applying.journal_line import decoded
+from vnicaudit.remedy.applying.journal_line import encoded as encoded
 
 NAME = "journal.jsonl"
 

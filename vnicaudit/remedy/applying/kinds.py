@@ -119,7 +119,7 @@ class Drivers:
 
     @property
     def clock(self) -> Clock:
-        """What they wait by."""
+        """The clock that drivers wait by."""
         return self._session.adapters.clock
 
     def of(self, unit: UnitRequest) -> Driver[Unit]:

@@ -10,7 +10,7 @@ import msgspec
 from vnicaudit.base.clock import timestamp
 from vnicaudit.remedy.applying.events import BaseEvent, Begin, Event, OfNic
 from vnicaudit.remedy.applying.journal import Journal
-from vnicaudit.remedy.applying.lines import Entry
+from vnicaudit.remedy.applying.journal_line import Entry
 from vnicaudit.remedy.applying.run_request import UnitRequest
 from vnicaudit.remedy.applying.transaction import Transaction
 

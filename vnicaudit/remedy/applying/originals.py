@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from vnicaudit.errors import KeptError
 from vnicaudit.remedy.applying.definition_transactions import DomainTransaction, FileTransaction
 from vnicaudit.remedy.applying.events import Defined
-from vnicaudit.remedy.applying.head import transaction_of
 from vnicaudit.remedy.applying.kept_texts import KeptTexts
 from vnicaudit.remedy.applying.past_run import PastRun
 from vnicaudit.remedy.applying.run_request import UnitRequest
 from vnicaudit.remedy.applying.transaction import NicChanges
+from vnicaudit.remedy.applying.unit_head import transaction_of
 from vnicaudit.remedy.definitions import Likeness
 from vnicaudit.remedy.digests import digest
 
@@ -45,7 +45,7 @@ def reversed_transaction(
 ) -> TextTransaction:
     """The way back of these NICs."""
     back = tuple(one.inverse() for one in reversed(wanted))
-    return replace(transaction, wanted=back, before=digest(before), goal=digest(goal))
+    return replace(transaction, nic_changes=back, before=digest(before), goal=digest(goal))
 
 
 def is_made_by(found: PastRun, key: str, current: bytes, likeness: Likeness) -> bool:
@@ -56,5 +56,5 @@ def is_made_by(found: PastRun, key: str, current: bytes, likeness: Likeness) -> 
         return bool(made)
     with suppress(KeptError):  # libvirt may hand out what was kept in another order by now
         settled = KeptTexts(found.folder, key).get("settled", made[-1])
-        return likeness.same(current, settled)
+        return likeness.equal_but_controllers(current, settled)
     return False

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.applying.events import Begin, Done, End, Run
-from vnicaudit.remedy.applying.head import transaction_of
 from vnicaudit.remedy.applying.journal import NAME, Journal, JournalText, read_journal
-from vnicaudit.remedy.applying.lines import Entry, begin_of
+from vnicaudit.remedy.applying.journal_line import Entry, begin_of
 from vnicaudit.remedy.applying.run_request import FIRST, RunRequest, write_request
 from vnicaudit.remedy.applying.salvage import Salvaged, salvage_request
 from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.applying.unit_head import transaction_of
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 from vnicaudit.text.own_commands import command
 
@@ -138,7 +138,7 @@ def _past_run(
         lines = by_unit.get(unit.key, ())
         known = Salvaged.of(folder, unit, lines, request, has_beginning=begun)
         by_unit[unit.key] = list(known.entries)
-        if known.lost:
+        if known.is_lost:
             lost.add(unit.key)
         more += [f"{folder / 'definitions'}: {known.damage}"] if known.damage else []
     if (lost or any(by_unit.values())) and not begun and request.schema != FIRST:

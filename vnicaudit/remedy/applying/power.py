@@ -17,7 +17,7 @@ def runs_as_wanted(work: DomainWork) -> bool:
     running = work.place.texts.reading.definition_of(
         work.place.machine.live(), work.transaction.target
     )
-    return not unmet(running, work.transaction.wanted)
+    return not unmet(running, work.transaction.nic_changes)
 
 
 def stop(work: DomainWork) -> None:

@@ -81,7 +81,7 @@ def prepare(
     seen = guest_before(machine, macs, mode, adapters, active=active)
     transaction = DomainTransaction(
         key, machine.name, steps[0].target, tuple(step.id for step in steps), mode, wanted, active,
-        before=digest(before), goal=digest(goal), uuid=machine.uuid, baseline=seen,
+        before=digest(before), goal=digest(goal), uuid=machine.uuid, guest_before=seen,
     )  # fmt: skip
     return Prepared(transaction, before, goal)
 

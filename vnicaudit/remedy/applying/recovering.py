@@ -49,7 +49,7 @@ def recover(context: RunContext, tell: Tell) -> Iterator[Recovered]:
     that each run was begun with hold. And those of which nobody can tell whether they have."""
     yield from _untold(context.state)
     for found in reversed(list(unfinished(context.state))):
-        if lost := _lost(found, context.state):
+        if lost := _unrecorded_units(found, context.state):
             yield Recovered(found.request.id, lost)
         units = [unit for unit in found.request.units if found.is_open(unit.key)]
         if units:
@@ -65,7 +65,7 @@ def _untold(state: StateFolder) -> Iterator[Recovered]:
             yield Recovered(run_id, error=error)
 
 
-def _lost(found: PastRun, state: StateFolder) -> tuple[UnitRun, ...]:
+def _unrecorded_units(found: PastRun, state: StateFolder) -> tuple[UnitRun, ...]:
     """The units that the run may have changed, and of which nothing but the original is left, until
     that is restored."""
     lost = [unit.key for unit in found.request.units if found.is_lost(unit.key)]
@@ -130,7 +130,7 @@ def _finished(
 ) -> VnicauditError | None:
     measured = any(found.folder.glob("*.bench"))
     try:
-        runner = Runner(found, drivers, begin_nothing, tell, None, context.tell_left)
+        runner = Runner(found, drivers, begin_nothing, tell, None, context.tell_remaining)
         # whether it helps cannot be measured any more
         ended = runner.take_back(keys) if measured else runner.finish(keys)
     except VnicauditError as error:

@@ -118,7 +118,7 @@ def rollback(
         )
         mine = _unfinished(context, request) or begin_run(context.state, request)
         back = _preparer(found, selection, context)
-        went = Runner(mine, drivers, back, tell, None, context.tell_left, context.halted).go(
+        went = Runner(mine, drivers, back, tell, None, context.tell_remaining, context.halted).go(
             context.schedule
         )
         if selection.restore:
@@ -136,7 +136,12 @@ def _undo_open(
     request = msgspec.structs.replace(found.request, limits=context.limits)
     return (
         Runner(
-            found._replace(request=request), drivers, begin_nothing, tell, None, context.tell_left
+            found._replace(request=request),
+            drivers,
+            begin_nothing,
+            tell,
+            None,
+            context.tell_remaining,
         ).take_back({unit.key for unit in units}),
     )
 

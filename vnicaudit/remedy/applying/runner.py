@@ -13,7 +13,6 @@ from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.driver import Prepared
 from vnicaudit.remedy.applying.events import Begin, End, Undoing
 from vnicaudit.remedy.applying.exclusion_locks import ExclusionLocks
-from vnicaudit.remedy.applying.head import head_of
 from vnicaudit.remedy.applying.history import current_record
 from vnicaudit.remedy.applying.journal import Journal
 from vnicaudit.remedy.applying.kept_texts import KeptTexts
@@ -23,6 +22,7 @@ from vnicaudit.remedy.applying.past_run import PastRun
 from vnicaudit.remedy.applying.result import Result, done_with
 from vnicaudit.remedy.applying.run_request import UnitRequest
 from vnicaudit.remedy.applying.schedule import Schedule, side_by_side, why_no_more
+from vnicaudit.remedy.applying.unit_head import head_of
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.trial import Trials
 from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
@@ -43,19 +43,19 @@ SOME_TAKEN_BACK = "some of it was taken back"
 class Ended(msgspec.Struct, frozen=True):
     """How a run went. ``stopped``: why it did not go on to its end; empty: it did.
     ``taken_back``: it had been left in the middle, and what was begun of it was to be undone.
-    ``silent``: it stopped since a host did not answer any more. ``lost``: of something of it
+    ``silent``: it stopped since a host did not answer any more. ``is_lost``: of something of it
     nothing but the original is known any more: only that can be put back."""
 
     run: RunRecord
     stopped: str = ""
     taken_back: bool = False
     silent: bool = False
-    lost: bool = False
+    is_lost: bool = False
 
 
 class Runner:
-    """One run. What an earlier life of the program did of it is not done again. ``tell_left`` is
-    told what is left in the middle, in the place of ``tell``."""
+    """One run. What an earlier life of the program did of it is not done again. ``tell_remaining``
+    is told what is left in the middle, in the place of ``tell``."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class Runner:
         preparing: Preparing,
         tell: Tell,
         trials: Trials | None = None,
-        tell_left: Tell | None = None,
+        tell_remaining: Tell | None = None,
         halted: Callable[[], str] | None = None,
     ) -> None:
         tell = _best_effort(tell)
-        self._tell_left = tell if tell_left is None else _best_effort(tell_left)
+        self._tell_remaining = tell if tell_remaining is None else _best_effort(tell_remaining)
         self._halted = halted
         self._trials = trials
         self._found = found
@@ -131,13 +131,13 @@ class Runner:
         lost = [one for one in units if self._found.is_lost(one.key) and one.key in keys]
         reason, silent = self._to_its_end(lambda: self._take_back(keys, lost))
         run = current_record(self._found)
-        return Ended(run, reason, taken_back=True, silent=silent, lost=bool(lost))
+        return Ended(run, reason, taken_back=True, silent=silent, is_lost=bool(lost))
 
     def _take_back(self, keys: Collection[str], lost: Sequence[UnitRequest]) -> str:
         units = self._found.request.units
         for unit in reversed(units):
             if unit.key in keys and self._found.is_open(unit.key):
-                self._one(unit, undo=TAKEN_BACK)
+                self._run_unit(unit, undo=TAKEN_BACK)
         for one in lost:
             self._tell(one.name, self._found.restore_hint)
         if lost:
@@ -158,51 +158,53 @@ class Runner:
         except SilentError as error:
             return str(error), True
         except (KeyboardInterrupt, SystemExit):
-            self._say_what_is_left()
+            self._tell_unfinished()
             raise
         finally:
             self._journal.close()
 
-    def _say_what_is_left(self) -> None:
+    def _tell_unfinished(self) -> None:
         """To whoever interrupts a run (Ctrl-C, SIGTERM): a guest may be off for it."""
         run = current_record(self._found)
         for unit in run.steps:
             if unit.outcome == "unfinished":
-                self._tell_left(
+                self._tell_remaining(
                     unit.name, f"unfinished: {unit.message}" if unit.message else "unfinished"
                 )
         after = "the same command goes on with it"
-        self._tell_left(f"run {run.id}", f"{after}, {self._found.rollback_command()} takes it back")
+        self._tell_remaining(
+            f"run {run.id}", f"{after}, {self._found.rollback_command()} takes it back"
+        )
 
     def _work(self, unit: UnitRequest) -> Callable[[], None]:
         def work() -> None:
             if unit.key not in self._results:
-                self._results[unit.key] = self._one(unit)
+                self._results[unit.key] = self._run_unit(unit)
 
         return work
 
-    def _one(self, unit: UnitRequest, *, undo: str = "") -> Result:
+    def _run_unit(self, unit: UnitRequest, *, undo: str = "") -> Result:
         """Do one unit, from where it is. Raises SilentError where the host stopped answering."""
         notes = Notes(self._journal, unit.key, self._found.of(unit.key))
         with self._exclusion.hold(unit.exclusive):
-            result = self._ended(unit, notes, undo)
+            result = self._unit_result(unit, notes, undo)
             if result.outcome == "failed":  # to be known before the next one of its group begins
                 self._exclusion.failed(unit.name, unit.exclusive)
         message = f": {result.message}" if result.message else ""
         self._tell(unit.name, f"{result.outcome}{message}")
         return result
 
-    def _ended(self, unit: UnitRequest, notes: Notes, undo: str) -> Result:
+    def _unit_result(self, unit: UnitRequest, notes: Notes, undo: str) -> Result:
         try:
             return self._carried_out(unit, notes, undo)
         except SilentError:
             raise
         except GoneError as error:
-            return _noted(notes, self._explained(unit, notes, error))
+            return _record_result(notes, self._explained(unit, notes, error))
         except RefusedError as error:
-            return _noted(notes, Result("refused", str(error), codes=codes_of(error)))
+            return _record_result(notes, Result("refused", str(error), codes=codes_of(error)))
         except ActionError as error:
-            return _noted(notes, Result("failed", str(error)))
+            return _record_result(notes, Result("failed", str(error)))
 
     def _explained(self, unit: UnitRequest, notes: Notes, error: GoneError) -> Result:
         begun = notes.last(Begin) is not None
@@ -212,7 +214,7 @@ class Runner:
         kept = KeptTexts(self._found.folder, unit.key)
         begin = notes.last(Begin) or self._begin(unit, notes, kept)
         if begin is None:
-            return _noted(notes, Result("already", _ALREADY[self._found.request.kind]))
+            return _record_result(notes, Result("already", _ALREADY[self._found.request.kind]))
         if undo and notes.last(Undoing) is None:
             notes.write(Undoing(undo, "rolled-back"))
         work = BegunUnit(
@@ -220,7 +222,7 @@ class Runner:
             self._drivers.clock, lambda text: self._tell(unit.name, text), self._trials, [],
         )  # fmt: skip
         with self._exclusion.hold(head_of(begin).transaction.shared):
-            result = _noted(notes, self._driven(work))
+            result = _record_result(notes, self._driven(work))
             for tell in work.at_end:
                 tell(result)
         return result
@@ -241,7 +243,7 @@ class Runner:
             return None
         if prepared.note:
             self._tell(unit.name, prepared.note)
-        if prepared.kept:
+        if prepared.keeps_texts:
             kept.keep_both(prepared.before, prepared.goal)
         begin = begun_with(prepared.transaction, unit)
         kept.keep_transaction(begin)
@@ -274,6 +276,6 @@ def _results(found: PastRun) -> Iterator[tuple[str, Result]]:
             yield unit.key, Result(done.outcome, done.message)
 
 
-def _noted(notes: Notes, result: Result) -> Result:
+def _record_result(notes: Notes, result: Result) -> Result:
     notes.write(done_with(result))
     return result

@@ -17,9 +17,8 @@ import msgspec
 from vnicaudit.errors import KeptError, RefusedError, UsageError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.events import Begin, Defined, Done, Run
-from vnicaudit.remedy.applying.head import Head, head_of
+from vnicaudit.remedy.applying.journal_line import Entry
 from vnicaudit.remedy.applying.kept_texts import KeptTexts
-from vnicaudit.remedy.applying.lines import Entry
 from vnicaudit.remedy.applying.run_request import (
     FIRST,
     RunRequest,
@@ -27,6 +26,7 @@ from vnicaudit.remedy.applying.run_request import (
     decode_request,
     read_request,
 )
+from vnicaudit.remedy.applying.unit_head import Head, head_of
 from vnicaudit.remedy.digests import digest
 
 _TASK = ".task.json"
@@ -34,11 +34,11 @@ _MAY_BE_CHANGED = ("applied", "failed")
 
 
 class Salvaged(NamedTuple):
-    """The lines of a unit, with those that what is kept stands for; ``lost``: something is kept,
+    """The lines of a unit, with those that what is kept stands for; ``is_lost``: something is kept,
     and nothing says what was done with it."""
 
     entries: tuple[Entry, ...]
-    lost: bool = False
+    is_lost: bool = False
     damage: str = ""
 
     @classmethod
@@ -122,7 +122,7 @@ def salvage_request(
     transactions, and a sentence on damage to its file. The request is None where the run ended
     before anything was written. Raises UsageError where the file is damaged and nothing else tells
     the request."""
-    noted = _noted(lines)
+    noted = _recorded_request(lines)
     damage: tuple[str, ...] = ()
     try:
         written = read_request(folder)
@@ -146,7 +146,7 @@ def salvage_request(
     return None, ()
 
 
-def _noted(lines: Sequence[Entry]) -> RunRequest | None:
+def _recorded_request(lines: Sequence[Entry]) -> RunRequest | None:
     for entry in lines:
         if isinstance(entry.event, Run):
             try:

@@ -37,7 +37,7 @@ class Transaction(msgspec.Struct, frozen=True):
     target: str
     steps: tuple[str, ...]
     mode: Mode
-    wanted: tuple[NicChanges, ...] = ()
+    nic_changes: tuple[NicChanges, ...] = msgspec.field(default=(), name="wanted")
     active: bool = False
     shared: tuple[str, ...] = ()
     start: str = ""
@@ -45,4 +45,4 @@ class Transaction(msgspec.Struct, frozen=True):
     @property
     def macs(self) -> tuple[str, ...]:
         """MACs of the NICs it is about."""
-        return tuple(one.mac for one in self.wanted)
+        return tuple(one.mac for one in self.nic_changes)

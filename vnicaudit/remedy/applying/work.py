@@ -10,12 +10,12 @@ import msgspec
 
 from vnicaudit.base.clock import Clock
 from vnicaudit.remedy.applying.events import Begin
-from vnicaudit.remedy.applying.head import transaction_of
 from vnicaudit.remedy.applying.kept_texts import KeptTexts
 from vnicaudit.remedy.applying.notes import Notes
 from vnicaudit.remedy.applying.result import Result
 from vnicaudit.remedy.applying.run_request import RunLimits, UnitRequest
 from vnicaudit.remedy.applying.transaction import Transaction
+from vnicaudit.remedy.applying.unit_head import transaction_of
 from vnicaudit.remedy.trial import Trials
 
 P = TypeVar("P")
@@ -29,7 +29,7 @@ class BegunUnit(msgspec.Struct, frozen=True):
     unit: UnitRequest
     begin: Begin
     notes: Notes
-    kept: KeptTexts
+    texts: KeptTexts
     folder: Path
     limits: RunLimits
     clock: Clock
@@ -40,10 +40,8 @@ class BegunUnit(msgspec.Struct, frozen=True):
     def at(self, place: P, transaction: type[T]) -> UnitWork[P, T]:
         """The work on this unit at ``place``, with the transaction that its driver recorded. Raises
         KeptError where that is damaged."""
-        return UnitWork(
-            self.unit, self.begin, self.notes, self.kept, self.folder, self.limits, self.clock,
-            self.tell, self.trials, self.at_end, place, transaction_of(self.begin, transaction),
-        )  # fmt: skip
+        own = {name: getattr(self, name) for name in BegunUnit.__struct_fields__}
+        return UnitWork(**own, place=place, transaction=transaction_of(self.begin, transaction))
 
 
 class UnitWork(BegunUnit, Generic[P, T], frozen=True):

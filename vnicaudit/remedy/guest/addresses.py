@@ -126,11 +126,11 @@ def _line(one: GuestAddress, device: str, *, unasked: bool = False) -> str:
     if unasked and "nodad" not in flags:
         flags.append("nodad")
     return " ".join(
-        ["addr replace", *_where(one), "dev", device, *_attributes(one, device), *flags]
+        ["addr replace", *_address_words(one), "dev", device, *_attributes(one, device), *flags]
     )
 
 
-def _where(one: GuestAddress) -> Iterator[str]:
+def _address_words(one: GuestAddress) -> Iterator[str]:
     if one.peer is None:
         yield f"{address(one.local)}/{one.prefix}"
     else:
@@ -153,7 +153,7 @@ def _attributes(one: GuestAddress, device: str) -> Iterator[str]:
         yield f"valid_lft {_lifetime(one.valid)} preferred_lft {_lifetime(one.preferred)}"
 
 
-def same(one: GuestAddress, info: Info) -> bool:
+def is_restored(one: GuestAddress, info: Info) -> bool:
     """True where ``info`` is the captured address, whatever its other attributes, and is usable."""
     peer = one.local if one.peer is None else one.peer
     there = (info.local, info.prefixlen, info.address or info.local)

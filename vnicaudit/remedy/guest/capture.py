@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.guest_network import GuestAddress, GuestNetwork, GuestRoute
 from vnicaudit.remedy.guest.addresses import (
@@ -12,7 +14,7 @@ from vnicaudit.remedy.guest.addresses import (
     made_by_kernel,
     read_addresses,
 )
-from vnicaudit.remedy.guest.answers import Guest
+from vnicaudit.remedy.guest.answers import Guest, decoded
 from vnicaudit.remedy.guest.batch import BATCH, Device, batch
 from vnicaudit.remedy.guest.links import Link, check_alone, link_of, read_links, settings
 from vnicaudit.remedy.guest.losses import (
@@ -23,7 +25,6 @@ from vnicaudit.remedy.guest.losses import (
 from vnicaudit.remedy.guest.neighbours import read_neighbours
 from vnicaudit.remedy.guest.route_fields import locked, read_routes
 from vnicaudit.remedy.guest.routes import guest_routes
-from vnicaudit.remedy.guest.rules import ruled
 from vnicaudit.remedy.guest.words import excerpt, name
 
 _ENTRIES_MAX = 4096
@@ -124,3 +125,28 @@ def _check_locks(guest: Guest, device: str, *, inet6: bool) -> None:
         raise RefusedError(
             f"a metric of a route through {device} is locked in the guest, or it cannot be told"
         )
+
+
+class _Rule(msgspec.Struct, frozen=True):
+    iif: str | None = None
+    oif: str | None = None
+
+
+def ruled(guest: Guest, device: str) -> bool:
+    """True where a routing rule of either family names the interface. Such a rule stays when the
+    interface goes, and holds again when there is one of that name (measured with Linux 6.18;
+    net/core/fib_rules.c, attach_rules): nothing of it is put back but the name. Raises RefusedError
+    where the guest cannot say."""
+    return any(
+        device in (rule.iif, rule.oif) for family in ("-4", "-6") for rule in _rules(guest, family)
+    )
+
+
+def _rules(guest: Guest, family: str) -> list[_Rule]:
+    command = ("ip", "-j", family, "rule", "show")
+    ran = guest.execute(command)
+    if ran.code and b"not supported" in ran.stderr:
+        return []  # a kernel without that family, or without rules
+    if ran.code:
+        raise RefusedError(f"{' '.join(command)} failed in the guest ({excerpt(ran.stderr)})")
+    return decoded(ran.stdout, " ".join(command), _Rule)

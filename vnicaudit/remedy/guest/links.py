@@ -141,7 +141,7 @@ def renaming_lines(link_name: str, wanted: str, altnames: Iterable[str]) -> list
     return [f"link set dev {link_name} down", *own, f"link set dev {link_name} name {wanted}"]
 
 
-def lost(link: GuestLink, now: Link) -> list[str]:
+def missing_settings(link: GuestLink, now: Link) -> list[str]:
     """The settings that the interface does not have."""
     there = settings(now)
     checks = (

@@ -65,7 +65,9 @@ def _words(one: GuestNeighbour, device: str) -> Iterator[str]:
         yield f"proto {name(one.protocol)}"
 
 
-def lost(wanted: Iterable[GuestNeighbour], now: Iterable[GuestNeighbour]) -> list[str]:
+def missing_neighbours(
+    wanted: Iterable[GuestNeighbour], now: Iterable[GuestNeighbour]
+) -> list[str]:
     """The wanted neighbours that are missing now, in words."""
     there = {(one.address, one.mac) for one in now}
     return [f"neighbour {one.address}" for one in wanted if (one.address, one.mac) not in there]

@@ -23,7 +23,7 @@ from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.remedy.guest import links as guest_links
 from vnicaudit.remedy.guest import neighbours as guest_neighbours
 from vnicaudit.remedy.guest import routes as guest_routes
-from vnicaudit.remedy.guest.addresses import read_addresses, same
+from vnicaudit.remedy.guest.addresses import is_restored, read_addresses
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.guest.answers import Guest
 from vnicaudit.remedy.guest.batch import BATCH, Device, aged, batch
@@ -41,7 +41,7 @@ it."""
 
 
 class GuestSettings(Protocol):
-    """What a guest has set on its interfaces."""
+    """The settings of a guest on its interfaces."""
 
     def capture(self, mac: str) -> GuestNetwork:
         """As :func:`capture`."""
@@ -124,18 +124,18 @@ def _missing(guest: Guest, mac: str, network: GuestNetwork) -> Iterator[str]:
     device = link.ifname
     if device != network.name:
         yield f"the name {network.name} (it is {excerpt(device)})"
-    yield from guest_links.lost(network.link, link)
+    yield from guest_links.missing_settings(network.link, link)
     infos = read_addresses(guest, device) if network.addresses else []
     for one in network.addresses:
-        if not any(same(one, info) for info in infos):
+        if not any(is_restored(one, info) for info in infos):
             yield f"address {one.local}/{one.prefix}"
     for inet6 in (False, True):
         wanted = [route for route in network.routes if route.inet6 == inet6]
         if wanted:
-            yield from guest_routes.lost(wanted, read_routes(guest, inet6=inet6), device)
+            yield from guest_routes.missing_routes(wanted, read_routes(guest, inet6=inet6), device)
     if network.neighbours:
         there = guest_neighbours.read_neighbours(guest, device)
-        yield from guest_neighbours.lost(network.neighbours, there)
+        yield from guest_neighbours.missing_neighbours(network.neighbours, there)
 
 
 def _by_agent(guest: Guest, mac: str, network: GuestNetwork) -> Device:

@@ -149,7 +149,7 @@ def _words(route: GuestRoute, device: str) -> Iterator[str]:
         yield "onlink"
 
 
-def lost(wanted: Iterable[GuestRoute], now: Iterable[Route], device: str) -> list[str]:
+def missing_routes(wanted: Iterable[GuestRoute], now: Iterable[Route], device: str) -> list[str]:
     """The routes that are not there through the interface, whatever else is said of them."""
     there = {_identity(route) for route, _unknown in now if route.dev == device}
     return [_text(route) for route in wanted if _saved_identity(route) not in there]

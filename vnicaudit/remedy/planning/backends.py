@@ -14,7 +14,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.knowledge.backends import OWN_PATH
-from vnicaudit.knowledge.of_old_device import not_of_virtio
+from vnicaudit.knowledge.device_leftovers import not_of_virtio
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig, VdpaDevice, needed_memlock_kib

@@ -43,7 +43,7 @@ class DomainPlanner:
         if not self._options.takes(domain.name, domain.uuid):
             return
         try:
-            judged = self._judged(source)
+            judged = self._judged_domain(source)
         except RefusedError as error:
             for nic in filter(self._takes, domain.nics):
                 yield _not_planned(domain, nic, source, reason_of(error))
@@ -57,7 +57,7 @@ class DomainPlanner:
                 yield from plan_subject(EditedNic(judged, nic, self._context, given))
         yield from self._plugged_in(source)
 
-    def _judged(self, source: Source) -> JudgedDomain:
+    def _judged_domain(self, source: Source) -> JudgedDomain:
         """Raises RefusedError for a domain that is not planned at all."""
         if source.domain.template:
             text = _TEMPLATE.format(source.domain.template)

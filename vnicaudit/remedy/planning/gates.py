@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from vnicaudit.base.counting import count
-from vnicaudit.knowledge.of_old_device import not_of_virtio
+from vnicaudit.knowledge.device_leftovers import not_of_virtio
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.owner import rewritten_by
@@ -75,7 +75,7 @@ def no_change(domain: Domain, nic: Nic | None = None) -> str:
 
 
 def removal_first(domain: Domain) -> str:
-    """What is to be done first about a setting behind libvirt's settings."""
+    """The step to take first about a setting behind libvirt's settings."""
     if owner := rewritten_by(domain.declared.owner):
         return f"see to it first that {owner} writes the definition without it"
     return "remove it first (virsh edit)"

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from vnicaudit.knowledge.device_leftovers import has_qemus_rom
 from vnicaudit.knowledge.fixes.wording import OwnedNic
-from vnicaudit.knowledge.of_old_device import has_qemus_rom
 from vnicaudit.model.architectures import S390
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change, Finding

@@ -47,15 +47,15 @@ _SEVERAL = frozenset({None, "vhostuser", *TAP_TYPES})
 """Actual types that can have several queue pairs; None: a network's, so a tap or a macvtap."""
 
 
-class Cost(msgspec.Struct, frozen=True):
+class QueueCost(msgspec.Struct, frozen=True):
     """The cost of virtio queues: queue pairs, interrupt vectors of the guest, memory."""
 
     queues: int = 0
     vectors: int = 0
     memory_kib: int = 0
 
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(
+    def __add__(self, other: QueueCost) -> QueueCost:
+        return QueueCost(
             self.queues + other.queues,
             self.vectors + other.vectors,
             self.memory_kib + other.memory_kib,
@@ -68,7 +68,7 @@ class NicTuning(msgspec.Struct, frozen=True):
 
     index: int
     changes: tuple[Change, ...] = ()
-    cost: Cost = Cost()
+    cost: QueueCost = QueueCost()
     notes: tuple[str, ...] = ()
 
 
@@ -77,7 +77,7 @@ class Tuning(msgspec.Struct, frozen=True):
     all its NICs."""
 
     nics: tuple[NicTuning, ...] = ()
-    total: Cost = Cost()
+    total: QueueCost = QueueCost()
     notes: tuple[str, ...] = ()
 
     @property
@@ -104,7 +104,7 @@ def planned_tuning(
         chosen = {}
     queues = [_queues(policy, domain, nic, chosen.get(nic.index)) for nic in nics]
     most = _most(policy.vectors_max, domain, nics, queues)
-    found, total = [], Cost()
+    found, total = [], QueueCost()
     for nic, pairs in zip(nics, queues, strict=True):
         got = max(pairs.least, min(pairs.desired, most))
         cost = _cost(domain, nic, got)
@@ -118,7 +118,7 @@ def planned_tuning(
 
 def _tuned(
     policy: PolicyTable, domain: DomainConfig, nic: Nic, goal: Goal, pairs: _Queues, got: int,
-    cost: Cost,
+    cost: QueueCost,
 ) -> NicTuning:  # fmt: skip
     notes = list(pairs.notes)
     if got < pairs.desired:
@@ -236,8 +236,8 @@ def _vectors(domain: DomainConfig, nic: Nic, queues: int) -> int:
     return 0 if no_pci or not queues else 2 * queues + 2
 
 
-def _cost(domain: DomainConfig, nic: Nic, queues: int) -> Cost:
-    return Cost(queues, _vectors(domain, nic, queues), KIB_PER_QUEUE * queues)
+def _cost(domain: DomainConfig, nic: Nic, queues: int) -> QueueCost:
+    return QueueCost(queues, _vectors(domain, nic, queues), KIB_PER_QUEUE * queues)
 
 
 def _queue_change(nic: Nic, goal: Goal, got: int, policy: PolicyTable) -> tuple[Change, ...]:

@@ -12,7 +12,14 @@ from vnicaudit.model.finding import Confidence, Crashed, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.safe import annotation, annotation_property
 from vnicaudit.reports.tally import Tally
-from vnicaudit.reports.wording import closing, fix_label, level_of, message_of, unread_of, who
+from vnicaudit.reports.wording import (
+    closing,
+    fix_label,
+    level_of,
+    message_of,
+    subject_label,
+    unread_of,
+)
 from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "github"
@@ -48,26 +55,28 @@ class _Github:
     def finish(self, end: RunEnd) -> Iterator[str]:
         for target in end.targets:
             for error in unread_of(target):
-                where = _where("could not be read", error.file, error.line)
+                where = _annotation_place("could not be read", error.file, error.line)
                 yield _command("error", where, f"{error.place}: {error.message}")
         yield _command("notice", {"title": "vnicaudit"}, closing(self._tally, end))
 
 
 def _finding(finding: Finding, subject: str, fails: Confidence) -> str:
     place = finding.location
-    where = _where(f"{finding.rule} {finding.name}", place.file, place.line, place.column)
-    lines = [f"{who(subject, finding.about)}: {message_of(finding)}"]
+    where = _annotation_place(
+        f"{finding.rule} {finding.name}", place.file, place.line, place.column
+    )
+    lines = [f"{subject_label(subject, finding.about)}: {message_of(finding)}"]
     if finding.fix:
         lines.append(f"{fix_label(finding)}: {finding.fix}")
     return _command(_LEVELS[level_of(finding, fails)], where, *lines)
 
 
 def _crash(crashed: Crashed, subject: str) -> str:
-    text = f"{who(subject, crashed.about)}: {crashed.error}"
+    text = f"{subject_label(subject, crashed.about)}: {crashed.error}"
     return _command("error", {"title": f"{crashed.rule} crashed"}, text)
 
 
-def _where(
+def _annotation_place(
     title: str, file: str | None, line: int | None, column: int | None = None
 ) -> dict[str, str]:
     if file is None:

@@ -27,8 +27,8 @@ from vnicaudit.reports.wording import (
     level_of,
     message_of,
     not_judged_of,
+    subject_label,
     unread_of,
-    who,
 )
 from vnicaudit.reports.writer import Options, ReportWriter
 
@@ -74,7 +74,7 @@ class _Gitlab:
 
 def _finding(finding: Finding, subject: str, fails: Confidence) -> dict[str, object]:
     place = finding.location
-    text = f"{who(subject, finding.about)}: {message_of(finding)}"
+    text = f"{subject_label(subject, finding.about)}: {message_of(finding)}"
     if finding.fix:
         text += f". {fix_label(finding)}: {finding.fix}"
     return _entry(
@@ -87,7 +87,7 @@ def _finding(finding: Finding, subject: str, fails: Confidence) -> dict[str, obj
 
 
 def _crash(crashed: Crashed, audited: Audited) -> dict[str, object]:
-    subject = who(audited.subject, crashed.about)
+    subject = subject_label(audited.subject, crashed.about)
     return _entry(
         crashed.rule,
         "blocker",

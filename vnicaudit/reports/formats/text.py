@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
-from vnicaudit.reports.finding_text import SEVERITY, FindingText
 from vnicaudit.reports.grouped import groups_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.table.columns import columns
-from vnicaudit.reports.table.model import Part
 from vnicaudit.reports.tally import Tally
 from vnicaudit.reports.wording import (
     WORST_FIRST,
@@ -26,8 +25,11 @@ from vnicaudit.reports.wording import (
     skip_sentences,
     unread_of,
 )
-from vnicaudit.reports.wrap import Piece, fold, title_line, wrap
+from vnicaudit.reports.wrap import Piece, fold, hidden, title_line, wrap
 from vnicaudit.reports.writer import Options, ReportWriter
+
+if TYPE_CHECKING:
+    from vnicaudit.reports.finding_text import FindingText
 
 FORMAT = "text"
 SUMMARY = "for people: by domain, then a summary by rule"
@@ -54,9 +56,14 @@ class _AuditText:
         self._options = options
         self._width = options.width
         self._paint = Paint(color=options.color)
-        self._entry = FindingText(options.width, self._paint, verbose=options.verbose)
         self._tally = Tally()
         self._groups = groups_of(options)
+
+    @cached_property
+    def _entry(self) -> FindingText:
+        from vnicaudit.reports.finding_text import FindingText  # loaded when there is an entry
+
+        return FindingText(self._width, self._paint, verbose=self._options.verbose)
 
     def start(self, run: RunInfo) -> str:
         del run
@@ -66,8 +73,10 @@ class _AuditText:
         self._tally.add(audited)
         if self._groups is not None:
             self._groups.add(audited)
+            if not audited.crashed:
+                return ""
             crashed = "".join(map(self._entry.crashed, audited.crashed))
-            return f"{self._header(audited)}{crashed}\n" if crashed else ""
+            return f"{self._header(audited)}{crashed}\n"
         entries = "".join(self._entries(audited))
         if not entries and not self._options.verbose:
             return ""
@@ -97,8 +106,9 @@ class _AuditText:
             yield "\n"
 
     def _entries(self, audited: Audited) -> Iterator[str]:
-        yield from map(self._entry.finding, audited.findings)
-        yield from map(self._entry.crashed, audited.crashed)
+        if audited.findings or audited.crashed:
+            yield from map(self._entry.finding, audited.findings)
+            yield from map(self._entry.crashed, audited.crashed)
         if self._options.verbose:
             yield from map(self._entry.suppressed, audited.suppressed)
             yield from map(self._entry.skipped, audited.skipped)
@@ -120,8 +130,7 @@ class _AuditText:
     def _errors(self, target: TargetResult) -> Iterator[str]:
         for number, error in enumerate(unread_of(target)):
             if number == _SHOWN_ERRORS and not self._options.verbose:
-                more = f"… {target.unread - number:,} more (--verbose shows them)"
-                yield wrap(more, self._width, "  ", "    ")
+                yield wrap(hidden(target.unread - number), self._width, "  ", "    ")
                 return
             yield wrap(f"{safe(error.place)}: {safe(error.message)}", self._width, "  ", "    ")
 
@@ -129,6 +138,10 @@ class _AuditText:
         counts = self._tally.findings
         if not counts:
             return
+        from vnicaudit.reports.finding_text import SEVERITY
+        from vnicaudit.reports.table.columns import columns
+        from vnicaudit.reports.table.model import Part
+
         yield self._paint("name", "Summary") + "\n"
         keys = sorted(counts, key=lambda key: (WORST_FIRST.index(key[0]), -counts[key], key[1]))
         cells = (
@@ -145,8 +158,7 @@ class _AuditText:
             f"{part.place}: {part.message}" for each in end.targets for part in not_judged_of(each)
         ]
         if len(parts) > _SHOWN_ERRORS and not self._options.verbose:
-            more = len(parts) - _SHOWN_ERRORS
-            parts[_SHOWN_ERRORS:] = [f"… {more:,} more (--verbose shows them)"]
+            parts[_SHOWN_ERRORS:] = [hidden(len(parts) - _SHOWN_ERRORS)]
         sentences = [safe(sentence) for sentence in (*parts, *skip_sentences(self._tally))]
         if not sentences:
             return

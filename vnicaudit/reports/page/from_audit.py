@@ -14,8 +14,8 @@ from vnicaudit.reports.wording import (
     name_and_id,
     not_judged_of,
     skip_sentences,
+    subject_label,
     unread_of,
-    who,
 )
 
 _NOWHERE = Placed()
@@ -92,7 +92,7 @@ def host_notes(target: TargetResult) -> Iterator[PageNote]:
 
 def _crash(audited: Audited, crashed: Crashed) -> PageNote:
     return PageNote(
-        "crashed", who(audited.subject, crashed.about), f"{crashed.rule}: {crashed.error}"
+        "crashed", subject_label(audited.subject, crashed.about), f"{crashed.rule}: {crashed.error}"
     )
 
 

@@ -83,7 +83,7 @@ class _InnerStep(msgspec.Struct):
     changes: tuple[_Keys, ...]
 
 
-class _InnerLeft(msgspec.Struct):
+class _InnerNotPlanned(msgspec.Struct):
     nic: _Keys
 
 
@@ -92,7 +92,7 @@ class _Inner(msgspec.Struct):
     records pass over unknown ones; in a plan they are looked for."""
 
     steps: tuple[_InnerStep, ...]
-    left: tuple[_InnerLeft, ...] = ()
+    not_planned: tuple[_InnerNotPlanned, ...] = msgspec.field(default=(), name="left")
 
 
 def _unknown(plan: _Inner) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _unknown(plan: _Inner) -> Iterator[str]:
         yield from _foreign(step.nic, FileNicRef, f"steps[{number}].nic")
         for at, change in enumerate(step.changes):
             yield from _foreign(change, Change, f"steps[{number}].changes[{at}]")
-    for number, left in enumerate(plan.left):
+    for number, left in enumerate(plan.not_planned):
         yield from _foreign(left.nic, FileNicRef, f"left[{number}].nic")
 
 

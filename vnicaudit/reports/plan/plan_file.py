@@ -161,7 +161,7 @@ class FilePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     to: Goal
     targets: tuple[str, ...]
     steps: tuple[FileStep, ...]
-    left: tuple[FileNotPlanned, ...] = ()
+    not_planned: tuple[FileNotPlanned, ...] = msgspec.field(default=(), name="left")
     errors: tuple[str, ...] = ()
     """What could not be read."""
     notes: tuple[str, ...] = ()
@@ -202,7 +202,7 @@ def read_plan(plan: FilePlan, name: str) -> Plan:
         plan,
         Plan,
         steps=tuple(map(_step, plan.steps)),
-        not_planned=tuple(map(_not_planned, plan.left)),
+        not_planned=tuple(map(_not_planned, plan.not_planned)),
     )
 
 
@@ -212,7 +212,7 @@ def written_plan(plan: Plan) -> FilePlan:
         plan,
         FilePlan,
         steps=tuple(map(_written_step, plan.steps)),
-        left=tuple(map(_written_not_planned, plan.not_planned)),
+        not_planned=tuple(map(_written_not_planned, plan.not_planned)),
     )
 
 

@@ -15,7 +15,7 @@ from vnicaudit.reports.plan.grouped import grouped_steps
 from vnicaudit.reports.plan.step_text import StepText, state_of
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import name_and_id, nic_label
-from vnicaudit.reports.wrap import Piece, fold, wrap
+from vnicaudit.reports.wrap import Piece, fold, hidden, wrap
 from vnicaudit.reports.writer import Options
 
 _SHOWN_ERRORS = 20
@@ -132,8 +132,7 @@ class _PlanText:
         for error in shown:
             yield wrap(safe(error), self._width, "  ", "    ")
         if len(shown) < len(errors):
-            more = f"… {len(errors) - len(shown):,} more (--verbose shows them)"
-            yield wrap(more, self._width, "  ", "    ")
+            yield wrap(hidden(len(errors) - len(shown)), self._width, "  ", "    ")
         yield "\n"
 
     def closing(self) -> str:

@@ -65,7 +65,7 @@ def lasting(seconds: float) -> str:
 
 def _facts(profile: Profile) -> Iterator[tuple[str, str]]:
     yield "takes", takes(profile)
-    yield "judged", _judged(profile)
+    yield "judged", _judging_words(profile)
     if profile.designs:
         yield "design", " or ".join(DESIGNS[design].name for design in profile.designs)
     if profile.guards is not None:
@@ -81,7 +81,7 @@ def _facts(profile: Profile) -> Iterator[tuple[str, str]]:
         yield "source", safe(source)
 
 
-def _judged(profile: Profile) -> str:
+def _judging_words(profile: Profile) -> str:
     runs = f"after {_and(profile.looks)} runs of each arm"
     if profile.catastrophe_only:
         return f"{runs}, by guard rails and for catastrophes only"

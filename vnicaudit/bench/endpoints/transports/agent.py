@@ -98,7 +98,7 @@ class GuestTransport:
         return _answer(status)
 
     def interfaces(self) -> list[GuestInterface] | None:
-        """Its interfaces, as the agent says."""
+        """The guest's interfaces, as its agent reports them."""
         try:
             return GuestAgent(self._machine, time).interfaces()
         except ActionError as error:

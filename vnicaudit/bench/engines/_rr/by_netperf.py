@@ -51,7 +51,7 @@ def measure(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
 
 
 def _workload(workload: Workload, pattern: Pattern) -> Workload:
-    """The same work in netperf's words."""
+    """The workload in netperf's words."""
     options = {"request": str(pattern.size), "response": str(pattern.answer), "nodelay": "1"}
     if port := workload.options.get("port"):
         options["port"] = port

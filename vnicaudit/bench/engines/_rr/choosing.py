@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.contract import Endpoint, Ends, Needs, RequiredTool, Settled
+from vnicaudit.bench.contract import Endpoint, Ends, Needs, RequiredTool, SettledWorkload
 from vnicaudit.bench.endpoints.tools import missing_tools
 from vnicaudit.bench.engines import netperf
 from vnicaudit.bench.engines._patterns import Pattern, pattern_of
@@ -54,7 +54,7 @@ def _problems_of_c(workload: Workload, pattern: Pattern) -> Iterator[str]:
 
 
 def needs_of(workload: Workload) -> Needs:
-    """What the program of a workload needs at its ends."""
+    """The needs of a workload's program at both ends."""
     tools: dict[str, RequiredTool] = {"c": COMPILER, "python": PYTHON}
     if generator_of(workload) == "netperf":
         return netperf.needs(workload)
@@ -64,27 +64,28 @@ def needs_of(workload: Workload) -> Needs:
     return Needs(target=(tool,), peer=(tool,))
 
 
-def settled(workload: Workload, pattern: Pattern, ends: Sequence[Ends]) -> Settled:
+def settled(workload: Workload, pattern: Pattern, ends: Sequence[Ends]) -> SettledWorkload:
     """The workload with the program that it is run by on all these ends. That of Python goes
     without saying: so it was before there was a choice. Raises EndpointError where new connections
     are to be made and there is nothing to make them."""
     if OPTION in workload.options or not _has_choice(workload, pattern):
-        return Settled(workload)
+        return SettledWorkload(workload)
     places = tuple({id(end): end for each in ends for end in (each.target, each.peer)}.values())
     not_c = _why_not_c(places)
     if not not_c:
-        return Settled(_with(workload, "c"))
+        return SettledWorkload(_with_generator(workload, "c"))
     not_netperf = _why_not_netperf(workload, pattern, ends)
     if not not_netperf:
-        return Settled(
-            _with(workload, "netperf"), f"{workload.id}: requests are netperf's, since {not_c}"
+        return SettledWorkload(
+            _with_generator(workload, "netperf"),
+            f"{workload.id}: requests are netperf's, since {not_c}",
         )
     if pattern.mode == "crr":
         raise EndpointError(
             f"{workload.id}: new connections are made by a generator compiled at both ends, "
             f"or by netperf, but {not_c}, and {not_netperf}"
         )
-    return Settled(
+    return SettledWorkload(
         workload,
         f"{workload.id}: requests are those of the generator in Python, whose own time is part of "
         f"every latency, since {not_c}, and {not_netperf}",
@@ -103,7 +104,7 @@ def _has_choice(workload: Workload, pattern: Pattern) -> bool:
     return pattern.mode == "rr" and workload.connections == 1 and workload.rate is None
 
 
-def _with(workload: Workload, generator: str) -> Workload:
+def _with_generator(workload: Workload, generator: str) -> Workload:
     return replace(workload, options={**workload.options, OPTION: generator})
 
 

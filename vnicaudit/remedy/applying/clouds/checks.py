@@ -98,7 +98,7 @@ class ServerChecks:
         *unknown* check, and checks of the packet counts that Nova reports."""
         try:
             node = self._place.nodes.of(state)
-            if self._task.wanted:
+            if self._task.nic_changes:
                 yield from tuple(_domain(self._place, self._task, node))
                 return
             why = "it could not be looked at before either"
@@ -130,7 +130,7 @@ class ServerChecks:
 
 
 def _ports(cloud: Cloud, transaction: CloudTransaction) -> Iterator[Check]:
-    had = transaction.shown.ports
+    had = transaction.server_before.ports
     if not had:
         return
     try:
@@ -151,7 +151,7 @@ def _ports(cloud: Cloud, transaction: CloudTransaction) -> Iterator[Check]:
 
 def _traffic(cloud: Cloud, transaction: CloudTransaction) -> Iterator[Check]:
     """Packets of the guest, as Nova counts them since it was started."""
-    before = transaction.shown.sent
+    before = transaction.server_before.sent
     try:
         sent = cloud.packets_sent(transaction.id)
     except SilentError:
@@ -173,12 +173,14 @@ def _domain(place: CloudPlace, transaction: CloudTransaction, node: NodeDomain) 
     """Checks of the server's domain on its hypervisor and of the guest's agent, as for any domain;
     with multiqueue set, also of each NIC's queues."""
     domain_place = DomainPlace(node.host, node.machine, place.adapters)
-    before = transaction.shown.domain or GuestBefore()
-    yield from DomainChecks(domain_place, transaction.wanted, before, hot=False).results().checks
+    before = transaction.server_before.domain or GuestBefore()
+    yield from (
+        DomainChecks(domain_place, transaction.nic_changes, before, hot=False).results().checks
+    )
     if as_flag(transaction.goal.get(MULTIQUEUE) or ""):
         live = node.machine.live()
         domain = place.adapters.texts.reading.definition_of(live, node.host.uri)
-        yield from (_queues(domain, one.mac) for one in transaction.wanted)
+        yield from (_queues(domain, one.mac) for one in transaction.nic_changes)
 
 
 def _queues(domain: Domain, mac: str) -> Check:

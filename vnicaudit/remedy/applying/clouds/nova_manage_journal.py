@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from vnicaudit.remedy.applying.events import HalfSet, NotSet, Properties, Set, Setting, Settled
-from vnicaudit.remedy.applying.lines import Entry
+from vnicaudit.remedy.applying.journal_line import Entry
 
 
 class UnseenSet(NamedTuple):

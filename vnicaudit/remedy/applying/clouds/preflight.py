@@ -52,10 +52,12 @@ def check_release(cloud: Cloud, manage: Manage) -> str:
     return f"this is Nova {release}: {COMES_BACK}" if older else ""
 
 
-def check_server(state: ServerState, transaction: CloudTransaction, *, left_off: bool) -> None:
-    """Raises RefusedError with everything that speaks against it. ``left_off``: an earlier run left
-    it off, maybe in ERROR, and it is to be started."""
-    reasons = tuple(_against(state, transaction, left_off=left_off))
+def check_server(
+    state: ServerState, transaction: CloudTransaction, *, was_interrupted: bool
+) -> None:
+    """Raises RefusedError with everything that speaks against it. ``was_interrupted``: an earlier
+    run left it off, maybe in ERROR, and it is to be started."""
+    reasons = tuple(_against(state, transaction, was_interrupted=was_interrupted))
     if reasons:
         codes = dict.fromkeys(code for code, _ in reasons)
         raise UnitRefusedError("; ".join(text for _, text in reasons), *codes)
@@ -78,7 +80,7 @@ def check_power(
 
 
 def _against(
-    state: ServerState, transaction: CloudTransaction, *, left_off: bool
+    state: ServerState, transaction: CloudTransaction, *, was_interrupted: bool
 ) -> Iterator[tuple[RefusalCode, str]]:
     now = phase(state)
     if state.locked:
@@ -87,7 +89,7 @@ def _against(
         yield "locked", f"it is locked{reason}: ask who did that, then {unlock}"
     if now == "busy":
         yield "busy", f"Nova is at work on it ({state.task_state}): try again when that is done"
-    elif now not in ("on", "off", "shelved") and not (left_off and now == "error"):
+    elif now not in ("on", "off", "shelved") and not (was_interrupted and now == "error"):
         way = way_on(state.status, state.id, transaction.target)
         then = f": {way}, then try again" if way else ": try again when it is ACTIVE or SHUTOFF"
         yield "state", f"it is {state.status}: it neither runs nor is off{then}"
@@ -96,7 +98,7 @@ def _against(
             "state",
             "its guest shut itself down, which Nova has not noticed yet: try again in ten minutes",
         )
-    if (now == "on" or left_off) and transaction.mode != "restart":
+    if (now == "on" or was_interrupted) and transaction.mode != "restart":
         yield (
             "mode",
             (

@@ -44,7 +44,7 @@ class ServerRequest(NamedTuple):
 
     transaction: CloudTransaction
     macs: tuple[str, ...] = ()
-    left_off: bool = False
+    was_interrupted: bool = False
     """An earlier run of this stopped the server, and left it off."""
     over_edits: bool = False
     drift_code: RefusalCode = "drift"
@@ -85,13 +85,13 @@ def prepare_server(request: ServerRequest, place: CloudPlace) -> CloudTransactio
     check_words(transaction.id, transaction.goal)
     check_words(transaction.id, transaction.back)
     state = not_deleted(place.cloud.server(transaction.id), transaction.target)
-    check_server(state, transaction, left_off=request.left_off)
+    check_server(state, transaction, was_interrupted=request.was_interrupted)
     caution = check_release(place.cloud, place.manage)
     now = _now(state, place, transaction)
     so = not stored_properties.differing(now, transaction.goal)
-    if not request.left_off:
+    if not request.was_interrupted:
         check_power(state, transaction, ran=request.ran, so=so)
-    active = phase(state) == "on" or request.left_off
+    active = phase(state) == "on" or request.was_interrupted
     if so:
         if (phase(state) == "on" or not active) and not transaction.again:
             _check_runs(request, state, place)
@@ -100,7 +100,8 @@ def prepare_server(request: ServerRequest, place: CloudPlace) -> CloudTransactio
         raise UnitRefusedError(f"{request.drifted} ({drift})", request.drift_code)
     shown, wanted = _before(request, state, place)
     return replace(
-        transaction, before=now, active=active, state=state.status, shown=shown, wanted=wanted,
+        transaction, before=now, active=active, state=state.status,
+        server_before=shown, nic_changes=wanted,
         shared=_shared_volumes(request, place) if active else (), caution=caution,
         start=transaction.command("server start"),
     )  # fmt: skip
@@ -118,7 +119,7 @@ def _check_runs(request: ServerRequest, state: ServerState, place: CloudPlace) -
     except ActionError:  # as where it cannot be looked at
         return
     for nic in nics:
-        if not stored_properties.same(MODEL, nic.declared.model, goal):
+        if not stored_properties.means_the_same(MODEL, nic.declared.model, goal):
             raise UnitRefusedError(
                 f"Nova keeps {MODEL}={goal} for it already, and {nic.mac} runs as "
                 f"{nic.declared.model or 'no model'}: Nova writes it anew at a hard reboot: "
@@ -137,7 +138,7 @@ def _shared_volumes(request: ServerRequest, place: CloudPlace) -> tuple[str, ...
     except (SilentError, GoneError):
         raise
     except ActionError as error:
-        if request.left_off:
+        if request.was_interrupted:
             return ()
         raise UnitRefusedError(str(error), "unreadable") from None
 
@@ -151,7 +152,7 @@ def _now(state: ServerState, place: CloudPlace, transaction: CloudTransaction) -
         return now
     name = next(iter(transaction.goal))
     said = place.manage.show(transaction.id, name)
-    if not stored_properties.same(name, said, now[name]):
+    if not stored_properties.means_the_same(name, said, now[name]):
         raise ActionError(
             f"Nova's API says {name} is {now[name]}, nova-manage says {said}: is it the controller "
             "of another cloud?"

@@ -45,7 +45,7 @@ def forward(work: CloudWork) -> Result:
     except power.StoppedError as error:
         return Result("refused", str(error), codes=("power",))
     except stored_properties.ForeignError as error:
-        return _given_back(work, str(error))
+        return _restored(work, str(error))
     except VnicauditError as error:
         return begin_undo(work, str(error), "failed")
     if reason := failed(checks):
@@ -142,7 +142,7 @@ def _late(work: CloudWork) -> list[str]:
     return [late] if late else []
 
 
-def _given_back(work: CloudWork, reason: str) -> Result:
+def _restored(work: CloudWork, reason: str) -> Result:
     """Somebody else has set what is kept: only the server's running is given back."""
     left = _running_again(work)
     return Result("failed", "; ".join([reason, *(left or _was_away(work))]), undone=not left)
@@ -160,9 +160,9 @@ def _still_wrong(work: CloudWork) -> str:
     restored, as one text; empty where none failed."""
     if not work.transaction.active or work.notes.last(Starting) is None:
         return ""
-    wanted = tuple(one.inverse() for one in reversed(work.transaction.wanted))
+    wanted = tuple(one.inverse() for one in reversed(work.transaction.nic_changes))
     goal = work.transaction.back
-    transaction = replace(work.transaction, goal=goal, wanted=wanted)
+    transaction = replace(work.transaction, goal=goal, nic_changes=wanted)
     return failed(verify_server(replace(work, transaction=transaction)))
 
 

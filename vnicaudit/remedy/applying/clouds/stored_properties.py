@@ -38,7 +38,7 @@ class ForeignError(ActionError):
         super().__init__(f"somebody else changed it meanwhile: {what}; it was left as it is now")
 
 
-def same(name: str, one: str | None, other: str | None) -> bool:
+def means_the_same(name: str, one: str | None, other: str | None) -> bool:
     """True where two values of the property ``name`` mean the same to Nova. An unset flag is
     off."""
     if name in FLAVOR_WORDS:
@@ -53,7 +53,7 @@ def differing(now: Mapping[str, str | None], wanted: Mapping[str, str | None]) -
     return ", ".join(
         f"{name} is {_value_words(now.get(name))}, not {_value_words(value)}"
         for name, value in wanted.items()
-        if not same(name, now.get(name), value)
+        if not means_the_same(name, now.get(name), value)
     )
 
 
@@ -77,7 +77,8 @@ def is_ours(work: CloudWork, now: Properties) -> bool:
     transaction = work.transaction
     known = (transaction.before, transaction.goal, transaction.back)
     return all(
-        any(same(name, now[name], of.get(name)) for of in known) for name in transaction.goal
+        any(means_the_same(name, now[name], of.get(name)) for of in known)
+        for name in transaction.goal
     )
 
 

@@ -26,7 +26,7 @@ class ServerBefore(msgspec.Struct, frozen=True):
 class CloudTransaction(Transaction, frozen=True, kw_only=True):
     """``before`` are the properties as they were when it began, ``goal`` as they are to be,
     ``back`` as the way back makes them: not always ``before``, for what Nova keeps cannot be unset.
-    ``wanted``: what is to be of its NICs in the domain's definition, where that can be looked
+    ``nic_changes``: what is to be of its NICs in the domain's definition, where that can be looked
     at. ``shared``: volumes that other servers have attached too."""
 
     object: CloudObject
@@ -36,7 +36,7 @@ class CloudTransaction(Transaction, frozen=True, kw_only=True):
     back: Properties
     state: str = ""
     """Of a server: what its status was."""
-    shown: ServerBefore = ServerBefore()
+    server_before: ServerBefore = msgspec.field(default=ServerBefore(), name="shown")
     again: bool = False
     """Of a server: an earlier run may have set what it shows by half, so it is set once more."""
     copy: str = ""
@@ -54,7 +54,7 @@ class CloudTransaction(Transaction, frozen=True, kw_only=True):
             before=self.goal,
             goal=self.back,
             back=self.goal,
-            wanted=tuple(one.inverse() for one in reversed(self.wanted)),
+            nic_changes=tuple(one.inverse() for one in reversed(self.nic_changes)),
             removes=not self.removes,
         )
 

@@ -35,11 +35,11 @@ from vnicaudit.remedy.applying.driver import (
     UnitState,
 )
 from vnicaudit.remedy.applying.events import Begin, Undoing
-from vnicaudit.remedy.applying.head import transaction_of
 from vnicaudit.remedy.applying.past_run import PastRun
 from vnicaudit.remedy.applying.result import Result
 from vnicaudit.remedy.applying.run_request import UnitRequest, unit_of
 from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.applying.unit_head import transaction_of
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.cloud import Cloud
 from vnicaudit.remedy.digests import short_digest
@@ -158,7 +158,7 @@ class CloudDriver(Generic[CloudUnitT]):
 def _prepared(transaction: CloudTransaction | None) -> Prepared:
     off = transaction is not None and transaction.active and transaction.state != "ACTIVE"
     note = "an earlier run left it off: it is started in the end" if off else ""
-    return Prepared(transaction, kept=False, note=note)
+    return Prepared(transaction, keeps_texts=False, note=note)
 
 
 @contextmanager

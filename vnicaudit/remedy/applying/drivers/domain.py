@@ -24,7 +24,6 @@ from vnicaudit.remedy.applying.driver import (
 )
 from vnicaudit.remedy.applying.events import Begin, Undoing
 from vnicaudit.remedy.applying.guarded_trial import GuardedTrial
-from vnicaudit.remedy.applying.head import transaction_of
 from vnicaudit.remedy.applying.kept_texts import KeptTexts
 from vnicaudit.remedy.applying.originals import is_made_by, original_of
 from vnicaudit.remedy.applying.past_run import PastRun
@@ -32,6 +31,7 @@ from vnicaudit.remedy.applying.prepare import prepare
 from vnicaudit.remedy.applying.result import Result
 from vnicaudit.remedy.applying.run_request import UnitRequest, unit_of
 from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.applying.unit_head import transaction_of
 from vnicaudit.remedy.applying.verifying import failed
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.digests import short_digest
@@ -132,7 +132,8 @@ class DomainDriver:
         NICs that were rolled back since are only mentioned."""
         transaction = transaction_of(begin, DomainTransaction)
         meant = replace(
-            transaction, wanted=tuple(one for one in transaction.wanted if one.mac not in back)
+            transaction,
+            nic_changes=tuple(one for one in transaction.nic_changes if one.mac not in back),
         )
         seen = self._looked_at(unit, meant)
         told = [f"{mac} was taken back by run {run}" for mac, run in back.items()]
@@ -178,17 +179,19 @@ class DomainDriver:
     def _looked_at(self, unit: UnitRequest, transaction: DomainTransaction) -> UnitState:
         machine, reading = self._machine(unit), self._adapters.texts.reading
         defined = reading.definition_of(machine.definition(secrets=False), transaction.target)
-        if missing := unmet(defined, transaction.wanted):
+        if missing := unmet(defined, transaction.nic_changes):
             return UnitState(
                 unit.name, "differs", f"the definition was changed since: {'; '.join(missing)}"
             )
         if not machine.state().active:
             return UnitState(unit.name, "waiting", "it is off: in effect at its next start")
-        if unmet(reading.definition_of(machine.live(), transaction.target), transaction.wanted):
+        if unmet(
+            reading.definition_of(machine.live(), transaction.target), transaction.nic_changes
+        ):
             return UnitState(unit.name, "waiting", _WAITS)
         place = DomainPlace(self._hosts[unit.target], machine, self._adapters)
         now, hot = GuestBefore(agent=place.agent.answers()), transaction.mode == "hotswap"
-        checks = DomainChecks(place, transaction.wanted, now, hot=hot).results().checks
+        checks = DomainChecks(place, transaction.nic_changes, now, hot=hot).results().checks
         bad = failed(checks)
         return UnitState(unit.name, "differs" if bad else "in-effect", bad, checks)
 

@@ -17,7 +17,6 @@ from vnicaudit.remedy.applying.driver import (
 )
 from vnicaudit.remedy.applying.events import Begin, Undoing
 from vnicaudit.remedy.applying.files import FileUnitStep, name_of, replaced
-from vnicaudit.remedy.applying.head import transaction_of
 from vnicaudit.remedy.applying.kept_texts import KeptTexts
 from vnicaudit.remedy.applying.originals import kept_original, original_of, reversed_transaction
 from vnicaudit.remedy.applying.past_run import PastRun
@@ -25,6 +24,7 @@ from vnicaudit.remedy.applying.prepare import prepare_file
 from vnicaudit.remedy.applying.result import Result
 from vnicaudit.remedy.applying.run_request import UnitRequest, unit_of
 from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.applying.unit_head import transaction_of
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.digests import digest, short_digest
 from vnicaudit.remedy.replacing import read_file
@@ -81,14 +81,14 @@ class FileDriver:
                 f"its original put back as a whole: {request.run.rollback_command(which)}",
                 "edited",
             )
-        if len(request.wanted(transaction.wanted)) < len(transaction.wanted):
+        if len(request.select_changes(transaction.nic_changes)) < len(transaction.nic_changes):
             raise UnitRefusedError(
                 "the file as a whole was changed by the run, and is only put back as a whole: "
                 "without --nic",
                 "whole-only",
             )
         return Prepared(
-            reversed_transaction(transaction, transaction.wanted, before, goal), before, goal
+            reversed_transaction(transaction, transaction.nic_changes, before, goal), before, goal
         )
 
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:

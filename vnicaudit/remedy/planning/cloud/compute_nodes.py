@@ -64,9 +64,9 @@ class ComputeNodes:
             return server
         kept = tuple(sorted({**dict(config.stored_properties), MODEL: model}.items()))
         declared = server.declared.with_server(replace(config, stored_properties=kept))
-        nics = tuple(_with(nic, model) if nic.mac in found else nic for nic in server.nics)
+        nics = tuple(_with_model(nic, model) if nic.mac in found else nic for nic in server.nics)
         return replace(server, declared=declared, nics=nics)
 
 
-def _with(nic: Nic, model: str) -> Nic:
+def _with_model(nic: Nic, model: str) -> Nic:
     return replace(nic, declared=replace(nic.declared, model=model))

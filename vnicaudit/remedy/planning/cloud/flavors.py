@@ -52,12 +52,12 @@ class PlannedFlavor(PlanSubject[FlavorUnit]):
         self._operator = operator
 
     @cached_property
-    def _judged(self) -> JudgedItem[Flavor]:
+    def _judged_flavor(self) -> JudgedItem[Flavor]:
         return judged_description(self._flavor, self.target, self._judges)
 
     def requested_changes(self) -> ProposedChanges:
         """Extra specs that are to go, where a server of it would not start."""
-        found = self._judged.findings
+        found = self._judged_flavor.findings
         rules = tuple(dict.fromkeys(one.rule for one in found if one.severity == "error"))
         if not rules:
             return ProposedChanges()
@@ -70,7 +70,7 @@ class PlannedFlavor(PlanSubject[FlavorUnit]):
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
         """All that is proposed: the flavor itself stays as it is."""
         del proposed
-        for finding in self._judged.findings:
+        for finding in self._judged_flavor.findings:
             if finding.change is not None:
                 yield Reason("owner-decides", finding.fix), finding.rule
 

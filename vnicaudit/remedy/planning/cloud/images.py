@@ -55,13 +55,13 @@ class PlannedImage(PlanSubject[ImageUnit]):
         self._projects = projects
 
     @cached_property
-    def _judged(self) -> JudgedItem[Image]:
+    def _judged_image(self) -> JudgedItem[Image]:
         return judged_description(self._image, self.target, self._judges)
 
     def findings_with(self, changes: Sequence[Change]) -> Iterable[Finding]:
         """The findings on the image as it is: no property of an image brings up another."""
         del changes
-        return self._judged.findings
+        return self._judged_image.findings
 
     def planned_change(self, finding: Finding) -> Change | None:
         """The finding's change; None where it is held back."""
@@ -70,7 +70,7 @@ class PlannedImage(PlanSubject[ImageUnit]):
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
         """Changes that may do harm, or that would take a property away."""
         del proposed
-        for finding in self._judged.findings:
+        for finding in self._judged_image.findings:
             if reason := self._reason_to_hold(finding):
                 yield reason, finding.rule
 

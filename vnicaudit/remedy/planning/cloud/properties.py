@@ -48,11 +48,11 @@ def with_properties(server: Server, properties: Mapping[str, str]) -> Server:
     values = tuple(sorted({**dict(server.config.stored_properties), **properties}.items()))
     config = msgspec.structs.replace(server.config, stored_properties=values)
     declared = server.declared.with_server(config)
-    nics = tuple(_with(nic, properties, server.declared.vcpus) for nic in server.nics)
+    nics = tuple(_with_properties(nic, properties, server.declared.vcpus) for nic in server.nics)
     return msgspec.structs.replace(server, declared=declared, nics=nics)
 
 
-def _with(nic: Nic, properties: Mapping[str, str], vcpus: int | None) -> Nic:
+def _with_properties(nic: Nic, properties: Mapping[str, str], vcpus: int | None) -> Nic:
     now = nic.declared
     if {now.type, now.actual_type} & _NO_MODEL:
         return nic

@@ -60,12 +60,12 @@ class PlannedServer(PlanSubject[ServerUnit]):
         self._options = options
 
     @cached_property
-    def _judged(self) -> JudgedItem[Server]:
+    def _judged_server(self) -> JudgedItem[Server]:
         return judged_server(self._server, self.target, self._judges)
 
     def findings_with(self, changes: Sequence[Change]) -> Iterable[Finding]:
         """The findings on the server with these properties, the most severe first."""
-        return worst_first(self._judged.findings_after(self._with(changes)))
+        return worst_first(self._judged_server.findings_after(self._with_changes(changes)))
 
     def planned_change(self, finding: Finding) -> Change | None:
         """A change that comes to a property, where findings decide and it is not so already."""
@@ -84,15 +84,17 @@ class PlannedServer(PlanSubject[ServerUnit]):
         """The proposed changes with those that let the server start again, where it is to be
         stopped, and with the policy's."""
         proposed = self._with_new(proposed, self._startable(proposed))
-        tuning = server_tuning(self._options.policy, self._with(proposed.changes))
+        tuning = server_tuning(self._options.policy, self._with_changes(proposed.changes))
         return self._with_new(proposed, tuning.changes, POLICY)._replace(notes=tuning.notes)
 
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
         """Changes that are proposed and not planned: because it may hurt the guest, or because Nova
         has no property for it; and NICs that are no virtio, where nothing is planned."""
-        if any(needs_model(rule, self._judged.catalogue) for rule in self._judged.skipped):
+        if any(
+            needs_model(rule, self._judged_server.catalogue) for rule in self._judged_server.skipped
+        ):
             yield Reason("not-known", gates.properties_unknown(self._server) or _NO_MODEL), ""
-        for finding in self._judged.findings:
+        for finding in self._judged_server.findings:
             if finding.change is not None:
                 reason = self._not_made(finding, finding.change)
             else:
@@ -104,7 +106,7 @@ class PlannedServer(PlanSubject[ServerUnit]):
         """The step, with the properties as Nova names them and the procedure for the server's
         owner."""
         server, properties = self._server, properties_of(proposed.changes)
-        after = self._with(proposed.changes)
+        after = self._with_changes(proposed.changes)
         changed = changed_nics(server, after)
         unit = changed_server(server, changed, properties)
         against = tuple(self._against(after))
@@ -118,7 +120,7 @@ class PlannedServer(PlanSubject[ServerUnit]):
         hurts = risk(server, *changed[0]) if changed else ""
         safe, reason = safety(proposed.changes, hurts)
         view = guest_view(server, *changed[0], len(changed)) if changed else GuestView()
-        rules = dict.fromkeys((*proposed.rules, *self._judged.resolved_rules(after)))
+        rules = dict.fromkeys((*proposed.rules, *self._judged_server.resolved_rules(after)))
         step = unit_step(
             self, proposed._replace(rules=tuple(rules)), unit, words(server),
             readiness=server.declared.readiness, safe=safe, reason=reason,
@@ -127,7 +129,7 @@ class PlannedServer(PlanSubject[ServerUnit]):
         general = _shared(words(gates.any_server(server)))
         return replace(step, guest=view, general=general, risk=hurts)
 
-    def _with(self, changes: Iterable[Change]) -> Server:
+    def _with_changes(self, changes: Iterable[Change]) -> Server:
         return with_properties(self._server, properties_of(changes))
 
     def _with_new(
@@ -140,7 +142,9 @@ class PlannedServer(PlanSubject[ServerUnit]):
         """Changes of flags that clash with the flavor to what the flavor says, where a finding asks
         for them or the server is to be stopped anyway."""
         flags, config = dict(clashes(self._server)), self._server.config
-        if proposed.changes or self._judged.resolved_rules(with_properties(self._server, flags)):
+        if proposed.changes or self._judged_server.resolved_rules(
+            with_properties(self._server, flags)
+        ):
             for name, value in flags.items():
                 yield Change(name, config.property(name), value, safe=True, reason=_STARTABLE)
 
@@ -158,8 +162,8 @@ class PlannedServer(PlanSubject[ServerUnit]):
 
     def _without_change(self, finding: Finding, proposed: ProposedChanges) -> Reason | None:
         """Why a finding that proposes no change is left; None where it is in the step."""
-        if comes_unasked(finding.rule, self._judged.catalogue):
-            resolved = self._judged.resolved_rules(self._with(proposed.changes))
+        if comes_unasked(finding.rule, self._judged_server.catalogue):
+            resolved = self._judged_server.resolved_rules(self._with_changes(proposed.changes))
             text = f"{finding.message}. {finding.fix}"
             return None if finding.rule in resolved else Reason("comes-by-itself", text)
         stays = finding.fix and not proposed.changes and _is_emulated(finding, self._server)
@@ -168,7 +172,7 @@ class PlannedServer(PlanSubject[ServerUnit]):
     def _against(self, after: Server) -> Iterator[Blocked]:
         """Why it is not carried out: as the server would be, and for who asks."""
         refused = tuple(Blocked("does-not-start", one) for one in does_not_start(after))
-        yield from refused or self._judged.new_errors(after)
+        yield from refused or self._judged_server.new_errors(after)
         if not gates.may_operate(self._server.cloud):
             yield Blocked("operator-only", TENANT)
 

@@ -51,7 +51,7 @@ def device_listed(config: ServerConfig, network: ProviderNetwork | None, host: s
             f"whether {_SPEC} names the virtual function behind a vDPA device: in {node.file} a "
             "template or another option decides, or it is too long to be judged",
         )
-    return _judged(config, node, network, host)
+    return _device_prerequisite(config, node, network, host)
 
 
 def device_free(
@@ -75,7 +75,7 @@ def device_free(
     )
 
 
-def _judged(
+def _device_prerequisite(
     config: ServerConfig, node: NodeFacts, network: ProviderNetwork | None, host: str
 ) -> Prerequisite:
     if not node.devices:

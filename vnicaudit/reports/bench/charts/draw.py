@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from vnicaudit.base.new_file import begun
+from vnicaudit.base.new_file import replaced
 from vnicaudit.errors import MissingExtraError, UsageError
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.charts import dots, latencies, sweep
@@ -69,17 +68,8 @@ def _written(folder: Path, name: str, found: Sequence[Chart], kind: Kind) -> Pat
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """A full disk leaves the old one."""
-    descriptor, part = begun(str(path))
-    try:
-        with open(descriptor, "wb") as stream:
-            stream.write(data)
-        if part is not None:
-            os.replace(part, path)
-    except BaseException:
-        if part is not None:
-            os.unlink(part)
-        raise
+    with replaced(str(path)) as stream:
+        stream.write(data)
 
 
 def _with_file_names(found: Sequence[Chart]) -> Iterator[tuple[str, Chart]]:

@@ -28,11 +28,11 @@ def render(result: BenchResult, options: Options) -> Iterator[str]:
     workloads = {workload.id: workload for workload in result.workloads}
     yield lines([COLUMNS])
     for sample in result.samples:
-        where = _where(result.run, workloads[sample.workload], sample)
+        where = _run_columns(result.run, workloads[sample.workload], sample)
         yield lines((*where, *cells) for cells in _measured(sample))
 
 
-def _where(run: BenchRun, workload: Workload, sample: Sample) -> tuple[_Cell, ...]:
+def _run_columns(run: BenchRun, workload: Workload, sample: Sample) -> tuple[_Cell, ...]:
     return (
         run.id, run.profile, run.design, workload.id, workload.engine, workload.pattern,
         workload.direction, workload.connections, workload.generators, workload.size,

@@ -24,7 +24,7 @@ from vnicaudit.reports.bench.tables.summary import (
     guard_total,
 )
 from vnicaudit.reports.bench.verdict.block import VerdictBlock, verdict_blocks
-from vnicaudit.reports.bench.verdict.lines import VerdictLine
+from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
 from vnicaudit.reports.bench.words.guest_names import with_guest_names
 from vnicaudit.reports.bench.words.labels import MEANINGS, STYLES, decision_words
 from vnicaudit.reports.html_document import head, stylesheet

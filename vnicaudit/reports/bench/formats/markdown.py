@@ -18,11 +18,12 @@ from vnicaudit.reports.bench.tables.summary import (
     rail_words,
 )
 from vnicaudit.reports.bench.verdict.block import VerdictBlock, verdict_blocks
-from vnicaudit.reports.bench.verdict.table import verdict_table
+from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
 from vnicaudit.reports.bench.words.guest_names import with_guest_names
 from vnicaudit.reports.bench.words.labels import MEANINGS, decision_words
 from vnicaudit.reports.safe import markdown
 from vnicaudit.reports.table.markdown import table_text
+from vnicaudit.reports.table.model import Cell, Part, Row, Table
 from vnicaudit.reports.writer import Options
 
 FORMAT = "markdown"
@@ -113,3 +114,21 @@ def _folded(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[str]:
     for label, text in facts(result, table):
         yield f"* {markdown(label)}: {markdown(text)}\n"
     yield "\n</details>\n"
+
+
+def verdict_table(block: VerdictBlock) -> Table:
+    """A row per line: each arm's median, and what changed where something is compared."""
+    compared = any(line.outcome for line in block.lines)
+    heads = ("Medians", *block.arms, *(("Change (95 %, plus is better)",) if compared else ()))
+    return Table("", heads, tuple(Row(_cells(line, len(heads))) for line in block.lines))
+
+
+def _cells(line: VerdictLine, width: int) -> tuple[Cell, ...]:
+    values: list[Cell] = [*line.values]
+    if line.outcome:
+        outcome = Part(line.outcome, style=line.style, strong=True)
+        values.append((Part(line.change), Part(line.interval, "aside"), outcome))
+    elif line.interval and values:
+        values[0] = (Part(line.values[0]), Part(line.interval, "aside"))
+    padding = [""] * (width - 1 - len(values))
+    return (line.name, *values, *padding)

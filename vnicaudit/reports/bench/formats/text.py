@@ -25,7 +25,7 @@ from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.columns import padded_cell
 from vnicaudit.reports.table.model import Part
-from vnicaudit.reports.wrap import Piece, fold, with_lead, wrap
+from vnicaudit.reports.wrap import Piece, fold, hidden, with_lead, wrap
 from vnicaudit.reports.writer import Options
 
 FORMAT = "text"
@@ -73,7 +73,7 @@ class _BenchText:
         self._table: list[MetricRow] = list(rows(result))
 
     def verdict(self) -> Iterator[str]:
-        """What is read in five seconds."""
+        """The verdict, to be read in five seconds."""
         blocks = list(verdict_blocks(self._result, self._table))
         yield from verdict_text(blocks, self._options)
 
@@ -109,8 +109,7 @@ class _BenchText:
         for reason in shown:
             yield wrap(safe(reason), self._width, "  ", "    ")
         if len(shown) < len(reasons):
-            more = f"… {len(reasons) - len(shown):,} more reasons (--verbose shows them)"
-            yield wrap(more, self._width, "  ", "    ")
+            yield wrap(hidden(len(reasons) - len(shown), "reasons"), self._width, "  ", "    ")
         yield "\n"
 
     def guard_rails(self) -> Iterator[str]:

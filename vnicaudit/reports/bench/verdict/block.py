@@ -1,4 +1,4 @@
-"""What a tired operator has to know, as values: the word, who and what, before and after, why, and
+"""The verdict for a tired operator, as values: the word, who and what, before and after, why, and
 what next. Text, Markdown and HTML write the same blocks."""
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.model.measurement import BenchResult, Comparison, Decision, Verdict
 from vnicaudit.reports.bench.tables.rows import MetricRow
-from vnicaudit.reports.bench.verdict.lines import VerdictLine, verdict_lines
 from vnicaudit.reports.bench.verdict.noise import noise
 from vnicaudit.reports.bench.verdict.outlook import outlook
+from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine, verdict_lines
 from vnicaudit.reports.bench.words.labels import DONE, MEANINGS
+from vnicaudit.reports.bench.words.measured_guest import change_words, guest_of
 from vnicaudit.reports.bench.words.quantity import duration
-from vnicaudit.reports.bench.words.who import change_words, guest_of
 
 _WORDS: dict[Verdict, str] = {
     "improved": "BETTER", "regressed": "WORSE", "equivalent": "NO DIFFERENCE",
@@ -145,7 +145,7 @@ def _why(decision: Decision, comparisons: Sequence[Comparison]) -> Iterator[str]
 
 
 def _vetoes(reasons: Sequence[str]) -> Iterator[str]:
-    """What took the change back besides comparisons. What a design leaves in the numbers is told
+    """Reasons against the change besides comparisons. What a design leaves in the numbers is told
     with the design."""
     yield from [each for each in reasons if not each.startswith(("single flip:", "shadow NIC:"))][
         :_REASONS

@@ -1,4 +1,4 @@
-"""What made a measurement noisy, as far as the result shows it."""
+"""Causes of noise in a measurement, as far as the result shows it."""
 
 from __future__ import annotations
 

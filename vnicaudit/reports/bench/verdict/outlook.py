@@ -1,4 +1,4 @@
-"""What would decide an open measurement, and how long that takes.
+"""Ways to decide an open measurement, and how long that takes.
 
 Each of several primary comparisons has to hold against their number, so that it is planned for its
 share of the error probability (Bonferroni's, which Holm's is never below).
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from vnicaudit.base.clock import seconds_between
 from vnicaudit.base.counting import count
 from vnicaudit.bench.judging.effect import ONE_TURN, TURNS, is_share, margin_of
-from vnicaudit.bench.judging.enough import MOST_RUNS, runs_to_show, shown_by, spread_of
+from vnicaudit.bench.judging.runs_needed import MOST_RUNS, runs_to_show, shown_by, spread_of
 from vnicaudit.bench.judging.shifts import BETWEEN_BOOTS
 from vnicaudit.bench.judging.terms import MOST_ALPHA
 from vnicaudit.bench.judging.verdict import may_be_chance

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from vnicaudit.reports.bench.verdict.block import VerdictBlock
-from vnicaudit.reports.bench.verdict.lines import VerdictLine
+from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.model import Cell, Part
@@ -25,10 +25,10 @@ def verdict_text(blocks: Sequence[VerdictBlock], options: Options) -> Iterator[s
     for block in blocks:
         yield _head(block, options, paint)
         if block.meaning:
-            yield _said(block.meaning, options)
+            yield _wrapped(block.meaning, options)
         yield from _lines(block, options, paint)
         remarks = () if options.quiet else block.remarks
-        yield from (_said(text, options) for text in (*block.why, *block.next, *remarks))
+        yield from (_wrapped(text, options) for text in (*block.why, *block.next, *remarks))
         yield "\n"
 
 
@@ -42,7 +42,7 @@ def _head(block: VerdictBlock, options: Options, paint: Paint) -> str:
     return fold(pieces, options.width, "", "  ", "  ")
 
 
-def _said(text: str, options: Options) -> str:
+def _wrapped(text: str, options: Options) -> str:
     """A sentence; numbers keep their per cent."""
     words = [Piece(word, word) for word in _BETWEEN_WORDS.split(safe(text))]
     return fold(words, options.width, "  ", "    ", " ")

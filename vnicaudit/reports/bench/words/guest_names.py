@@ -16,7 +16,7 @@ _Rename = Callable[[str], str]
 
 
 def with_guest_names(result: BenchResult) -> BenchResult:
-    """The same measurement; in all that is for people, each guest has its name in the place of its
+    """The measurement; in all that is for people, each guest has its name in the place of its
     UUID."""
     names = {
         path.domain: path.guest
@@ -26,31 +26,34 @@ def with_guest_names(result: BenchResult) -> BenchResult:
     if not names:
         return result
 
-    def named(text: str) -> str:
+    def with_names(text: str) -> str:
         for domain, guest in names.items():
             text = text.replace(f"{domain}{_HERE}", guest).replace(domain, guest)
         return text
 
-    return _renamed(result, named)
+    return _renamed(result, with_names)
 
 
-def _renamed(result: BenchResult, named: _Rename) -> BenchResult:
+def _renamed(result: BenchResult, with_names: _Rename) -> BenchResult:
     decision = result.decision
     return replace(
         result,
         paths=tuple(
-            replace(each, target=named(each.target), peer=named(each.peer)) for each in result.paths
+            replace(each, target=with_names(each.target), peer=with_names(each.peer))
+            for each in result.paths
         ),
         environment=tuple(
-            replace(each, endpoint=named(each.endpoint)) for each in result.environment
+            replace(each, endpoint=with_names(each.endpoint)) for each in result.environment
         ),
         samples=tuple(
-            replace(each, reason=named(each.reason)) if each.reason else each
+            replace(each, reason=with_names(each.reason)) if each.reason else each
             for each in result.samples
         ),
-        guard_rails=tuple(replace(each, detail=named(each.detail)) for each in result.guard_rails),
-        results=tuple(
-            replace(each, notes=tuple(map(named, each.notes))) for each in result.results
+        guard_rails=tuple(
+            replace(each, detail=with_names(each.detail)) for each in result.guard_rails
         ),
-        decision=decision and replace(decision, reasons=tuple(map(named, decision.reasons))),
+        results=tuple(
+            replace(each, notes=tuple(map(with_names, each.notes))) for each in result.results
+        ),
+        decision=decision and replace(decision, reasons=tuple(map(with_names, decision.reasons))),
     )

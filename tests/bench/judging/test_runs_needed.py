@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from vnicaudit.bench.judging.enough import MOST_RUNS, runs_to_show, shown_by, spread_of
+from vnicaudit.bench.judging.runs_needed import MOST_RUNS, runs_to_show, shown_by, spread_of
 from vnicaudit.bench.judging.statistics import mann_whitney
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP
 from tests.bench.measurements import path, result
-from vnicaudit.bench.judging.afterwards import compare_results
+from vnicaudit.bench.judging.stored_comparison import compare_results
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult
 

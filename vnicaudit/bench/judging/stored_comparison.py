@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from vnicaudit.bench.judging.catastrophe import catastrophe, silence
-from vnicaudit.bench.judging.comparable import why_not
+from vnicaudit.bench.judging.comparable import incomparable_reasons
 from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.failures import failure_words
 from vnicaudit.bench.judging.terms import Terms, checked_terms
@@ -29,7 +29,7 @@ def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) ->
     drifted in between is part of every effect; two arms of one run are judged as that run was.
     ``arms``: of each, the one that is meant; None: each has one. Raises UsageError, with all
     reasons, where they must not be compared, and where they cannot be judged."""
-    if reasons := why_not(a, b, arms):
+    if reasons := incomparable_reasons(a, b, arms):
         raise UsageError(f"these cannot be compared: {'; '.join(reasons)}")
     first, second = chosen_arms(a, b, arms)
     names = names_of(a, b, arms)

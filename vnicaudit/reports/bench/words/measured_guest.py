@@ -16,7 +16,7 @@ def guest_of(path: Path) -> str:
 
 
 def nic_of(result: BenchResult, arm: str) -> str | None:
-    """What the NIC was in that arm; None where it is not known."""
+    """The NIC as it was in that arm; None where it is not known."""
     return next((path.nic for path in result.paths if path.name == arm), None)
 
 
