@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.sink import KeptReading
-from vnicaudit.history.kept import Unpacked
+from vnicaudit.history.kept import KeptReading, Unpacked
 from vnicaudit.history.place import HistoryPlace, check_extras
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, StoredAudit, Trend

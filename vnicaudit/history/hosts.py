@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select, update
 
-from vnicaudit.fleet.sink import KeptReading
 from vnicaudit.history.bulk import Row, insert_rows
+from vnicaudit.history.kept import KeptReading
 from vnicaudit.history.known import Counts, Inventoried, KnownHost, chunks, known_hosts
 from vnicaudit.history.rows import digest, milliseconds, printable
 from vnicaudit.history.tables import basis, basis_rule, host, inventory, reading

@@ -1,14 +1,35 @@
-"""A reading that is in memory, in the place of one that is packed."""
+"""Readings as they are handed over: packed, and unpacked where something of them is new."""
 
 from __future__ import annotations
+
+from typing import Protocol
 
 import msgspec
 
 from vnicaudit.model.fleet import HostReading, HostStatus
 
 
+class KeptReading(Protocol):
+    """One host's reading (:class:`vnicaudit.fleet.sink.KeptReading`)."""
+
+    @property
+    def host(self) -> str:
+        """Name of the host in the inventory."""
+
+    @property
+    def status(self) -> HostStatus:
+        """As of the reading."""
+
+    @property
+    def digest(self) -> str:
+        """Of all that was judged of it; empty: not known."""
+
+    def reading(self) -> HostReading:
+        """The reading itself."""
+
+
 class Unpacked(msgspec.Struct, frozen=True):
-    """A reading in memory (:class:`vnicaudit.fleet.sink.KeptReading`)."""
+    """One that is in memory."""
 
     one: HostReading
 

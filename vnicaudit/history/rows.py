@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 from functools import lru_cache
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 try:  # without OpenSSL, as fingerprints
     from _blake2 import blake2b
@@ -146,11 +146,11 @@ def _nic(row: NicRow, name: str, uuid: bytes | None) -> NicFacts:
         _word(row.type),
         _word(row.origin),
         _word(row.owner),
-        _word(row.arch),
-        _word(row.machine),
+        _word_or_none(row.arch),
+        _word_or_none(row.machine),
         _number(row.vcpus),
-        _word(model.declared),
-        _word(model.effective),
+        _word_or_none(model.declared),
+        _word_or_none(model.effective),
         None if vhost is None else int(vhost),
         _number(row.queues.effective),
         _number(row.rx_queue_size.effective),
@@ -159,18 +159,13 @@ def _nic(row: NicRow, name: str, uuid: bytes | None) -> NicFacts:
     )
 
 
-@overload
-def _word(text: str) -> str: ...
-@overload
-def _word(text: None) -> None: ...
-@overload
-def _word(text: str | None) -> str | None: ...
-def _word(text: str | None) -> str | None:
-    """Text that many NICs share."""
-    return None if text is None else _known_word(text)
+def _printable_or_none(text: str | None) -> str | None:
+    return None if text is None else printable(text)
 
 
-_known_word = lru_cache(maxsize=4096)(printable)
+_word = lru_cache(maxsize=4096)(printable)
+_word_or_none = lru_cache(maxsize=4096)(_printable_or_none)
+"""Of texts that many NICs share."""
 
 
 def _address(mac: str | None) -> str | None:
@@ -178,6 +173,7 @@ def _address(mac: str | None) -> str | None:
     return None if mac is None else printable(mac)[:_ADDRESS_MAX]
 
 
+@lru_cache(maxsize=4096)
 def _number(value: int | None) -> int | None:
     """A number of a definition, as far as a column holds it."""
     return value if value is None else max(-_NUMBER_MAX, min(value, _NUMBER_MAX))

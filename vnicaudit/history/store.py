@@ -8,7 +8,6 @@ from itertools import islice
 
 from sqlalchemy import Connection, func, select
 
-from vnicaudit.fleet.sink import KeptReading
 from vnicaudit.history.bulk import insert_rows
 from vnicaudit.history.changes import ChangeWriter
 from vnicaudit.history.hosts import (
@@ -20,6 +19,7 @@ from vnicaudit.history.hosts import (
     note_readings,
     write_inventory,
 )
+from vnicaudit.history.kept import KeptReading
 from vnicaudit.history.rows import milliseconds
 from vnicaudit.history.tables import audit as audits
 from vnicaudit.history.tables import host, inventory, nic, reading

@@ -9,7 +9,7 @@ from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from vnicaudit.fleet.sink import KeptReading
+    from vnicaudit.history.kept import KeptReading
     from vnicaudit.history.place import HistoryPlace
     from vnicaudit.model.fleet import FleetAudit
 
