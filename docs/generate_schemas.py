@@ -19,9 +19,12 @@ from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
 from vnicaudit.audit.settings.keys import RULE, RULES, Settings
 from vnicaudit.bench.profiles.keys import ProfileTable
 from vnicaudit.model.finding import SEVERITIES
+from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.report import NicsReport, RulesReport
+from vnicaudit.reports.inventory.json import InventoryReport
 from vnicaudit.reports.line_rate import LineRateReport
+from vnicaudit.reports.notices.json import Notice
 from vnicaudit.reports.plan.plan_file import FilePlan
 from vnicaudit.reports.profiles.json import ProfilesReport
 from vnicaudit.reports.report_file import FileExplanation, Report
@@ -36,10 +39,16 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.rules-1.json": RulesReport,
     "vnicaudit.plan-1.json": FilePlan,
     "vnicaudit.runs-1.json": RunsReport,
+    "vnicaudit.notice-1.json": Notice,
     "vnicaudit.dry-run-1.json": DryRunReport,
     "vnicaudit.bench-1.json": BenchResult,
     "vnicaudit.profiles-1.json": ProfilesReport,
     "vnicaudit.line-rate-1.json": LineRateReport,
+    "vnicaudit.inventory-1.json": InventoryReport,
+    "vnicaudit.history-1.json": HistoryStatus,
+    "vnicaudit.history-audit-1.json": AuditDetails,
+    "vnicaudit.trend-1.json": Trend,
+    "vnicaudit.drift-1.json": Drift,
 }
 _REFERENCES = {RULE: "#/definitions/Rule", RULES: "#/definitions/Rules"}
 _OUTSIDE = "^(?!.*NIC)[A-Z]{2,16}[0-9]{1,3}$"

@@ -6,7 +6,7 @@
     python scripts/simulate_verdicts.py --check    exit 1 when the page has others
 
 The values are made up, in sixteen worlds (``WORLDS``); everything else is the program's own: order,
-drift, intervals, looks, verdict, decision. The same seed gives the same tables.
+drift, intervals, looks, catastrophes, verdict, decision. The same seed gives the same tables.
 """
 
 from __future__ import annotations
@@ -14,24 +14,26 @@ from __future__ import annotations
 import math
 import random
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
+from vnicaudit.bench.judging.catastrophe import catastrophe, suspicious
 from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.order import Slot, blocks, one_by_one, turns
 from vnicaudit.bench.judging.stopping import stop_early
-from vnicaudit.bench.judging.terms import DEFAULT, QUICK, Terms, alphas_of_turns
+from vnicaudit.bench.judging.terms import DEFAULT, QUICK, Terms, alphas_of_turns, usual_turns
 from vnicaudit.bench.judging.verdict import decide
-from vnicaudit.bench.profiles.keys import RUNS_PER_TURN, TURNS
+from vnicaudit.bench.profiles.keys import RUNS_PER_TURN
 from vnicaudit.model.measurement import Sample, Workload
 
 PAGE = Path(__file__).parents[1] / "docs/explanation/measuring.md"
 BEGIN, END = "<!-- simulation: begin -->\n", "<!-- simulation: end -->\n"
 
-SEED = 20261123
+SEED = 20261126
 REPETITIONS = {0.0: 2000, -0.10: 1000, 0.10: 1000}
 """Effect -> how often it is simulated."""
 ARMS = ("before", "after")
@@ -52,8 +54,9 @@ class Moment(NamedTuple):
     after: bool
 
 
-Noise = Callable[[Sequence[Moment], random.Random], list[float]]
-"""The logarithms of the values of these runs, without a change."""
+Noise = Callable[[random.Random], Callable[[Moment], float]]
+"""The noise of one measurement of one workload: the logarithm of the value of a run, without a
+change. It is asked in the order in which the runs are made."""
 
 
 def _normal(source: random.Random) -> float:
@@ -62,74 +65,78 @@ def _normal(source: random.Random) -> float:
 
 
 def _scatter(size: float) -> Noise:
-    return lambda moments, source: [size * _normal(source) for _ in moments]
+    return lambda source: lambda _moment: size * _normal(source)
 
 
-def _heavy_tails(moments: Sequence[Moment], source: random.Random) -> list[float]:
+def _heavy_tails(source: random.Random) -> Callable[[Moment], float]:
     """Student's t with 3 degrees of freedom, of 5 %."""
 
-    def one() -> float:
+    def one(_moment: Moment) -> float:
         squares = sum(_normal(source) ** 2 for _ in range(3))
         return 0.05 / math.sqrt(3) * _normal(source) / math.sqrt(squares / 3)
 
-    return [one() for _ in moments]
+    return one
 
 
-def _two_levels(moments: Sequence[Moment], source: random.Random) -> list[float]:
-    return [
-        0.02 * _normal(source) + (math.log(0.72) if source.random() < 0.35 else 0.0)
-        for _ in moments
-    ]
+def _sometimes(share: float, level: float) -> Noise:
+    """So often a run is at another level."""
+
+    def one(source: random.Random) -> float:
+        return 0.02 * _normal(source) + (math.log(level) if source.random() < share else 0.0)
+
+    return lambda source: lambda _moment: one(source)
 
 
 def _drift(whole: float) -> Noise:
-    return lambda moments, source: [
-        0.02 * _normal(source) + math.log(1 + whole) * each.share for each in moments
-    ]
+    return lambda source: lambda at: 0.02 * _normal(source) + math.log(1 + whole) * at.share
 
 
 def _by_boot(luck: Callable[[random.Random], float]) -> Noise:
     """What the runs of a turn have in common: the luck of a boot, or a plug."""
 
-    def noise(moments: Sequence[Moment], source: random.Random) -> list[float]:
+    def noise(source: random.Random) -> Callable[[Moment], float]:
         drawn: dict[int, float] = {}
-        for each in moments:
-            if each.boot not in drawn:
-                drawn[each.boot] = luck(source)
-        return [drawn[each.boot] + 0.02 * _normal(source) for each in moments]
+
+        def one(moment: Moment) -> float:
+            if moment.boot not in drawn:
+                drawn[moment.boot] = luck(source)
+            return drawn[moment.boot] + 0.02 * _normal(source)
+
+        return one
 
     return noise
 
 
-def _walk(moments: Sequence[Moment], source: random.Random) -> list[float]:
-    found, level = [], 0.0
-    for _ in moments:
+def _walk(source: random.Random) -> Callable[[Moment], float]:
+    level = 0.0
+
+    def one(_moment: Moment) -> float:
+        nonlocal level
         level += 0.02 * _normal(source)
-        found.append(level + 0.02 * _normal(source))
-    return found
+        return level + 0.02 * _normal(source)
+
+    return one
 
 
-def _resembling(moments: Sequence[Moment], source: random.Random) -> list[float]:
+def _resembling(source: random.Random) -> Callable[[Moment], float]:
     """Each run is like the one before: AR(1) of 0.8, 5 % in all."""
-    found = [0.05 * _normal(source)]
-    while len(found) < len(moments):
-        found.append(0.8 * found[-1] + 0.05 * 0.6 * _normal(source))
-    return found
+    level = 0.05 * _normal(source)
+
+    def one(_moment: Moment) -> float:
+        nonlocal level
+        level = 0.8 * level + 0.05 * 0.6 * _normal(source)
+        return level
+
+    return one
 
 
-def _outliers(moments: Sequence[Moment], source: random.Random) -> list[float]:
-    return [
-        0.02 * _normal(source) + (math.log(0.3) if source.random() < 0.05 else 0.0) for _ in moments
-    ]
+def _unequal(source: random.Random) -> Callable[[Moment], float]:
+    return lambda at: (0.10 if at.after else 0.02) * _normal(source)
 
 
-def _unequal(moments: Sequence[Moment], source: random.Random) -> list[float]:
-    return [(0.10 if each.after else 0.02) * _normal(source) for each in moments]
-
-
-def _every_second(moments: Sequence[Moment], source: random.Random) -> list[float]:
+def _every_second(source: random.Random) -> Callable[[Moment], float]:
     """What recurs with every second turn, such as a job of a neighbour."""
-    return [0.02 * _normal(source) + (math.log(1.06) if each.turn % 2 else 0.0) for each in moments]
+    return lambda at: 0.02 * _normal(source) + (math.log(1.06) if at.turn % 2 else 0.0)
 
 
 def _as_it_is(value: float) -> float:
@@ -148,7 +155,7 @@ WORLDS = (
     World("normal, 2 %", _scatter(0.02)),
     World("normal, 5 %", _scatter(0.05)),
     World("heavy tails (Student's t3, 5 %)", _heavy_tails),
-    World("two levels: 35 % of runs 28 % lower", _two_levels),
+    World("two levels: 35 % of runs 28 % lower", _sometimes(0.35, 0.72)),
     World("drift, -20 % over all", _drift(-0.20)),
     World("drift, +20 % over all", _drift(0.20)),
     World("random walk, 2 % a run", _walk),
@@ -159,7 +166,7 @@ WORLDS = (
         _by_boot(lambda source: math.log(0.75) if source.random() < 0.5 else 0.0),
     ),
     World("each run like the last: AR(1) 0.8, 5 %", _resembling),
-    World("outliers: 5 % of runs at 0.3", _outliers),
+    World("outliers: 5 % of runs at 0.3", _sometimes(0.05, 0.3)),
     World("2 % before, 10 % after", _unequal),
     World("steps of 10 %", _scatter(0.05), lambda value: max(0.1, round(value, 1))),
     World("a ceiling at the usual value, 5 %", _scatter(0.05), lambda value: min(value, 1.0)),
@@ -169,27 +176,36 @@ WORLDS = (
 
 class Case(NamedTuple):
     """One design. ``layout``: the arms run side by side in blocks (``mixed``), in turns of
-    ``terms.runs_per_turn`` runs, or one after the other (``halves``)."""
+    ``terms.runs_per_turn`` runs, or one after the other (``halves``). ``workloads``: all primary,
+    each with noise of its own. ``changed``: the first of them, which the change concerns."""
 
     name: str
     terms: Terms
     layout: Literal["mixed", "turns", "halves"]
+    workloads: int = 1
+    changed: int = 1
+    repetitions: float = 1.0
+    """Of those of the others: what takes long is simulated less often."""
 
 
-def _turning(runs: int) -> Terms:
-    return Terms(looks=TURNS, alphas=alphas_of_turns(TURNS), design="flips", runs_per_turn=runs)
+def _turning(runs: int, workloads: int = 1) -> Terms:
+    looks = usual_turns(workloads)
+    return Terms(looks=looks, alphas=alphas_of_turns(looks), design="flips", runs_per_turn=runs)
 
 
+_NINE = _turning(RUNS_PER_TURN, 9)
 CASES = (
     Case("blocks, 5, 10 and 20 runs", DEFAULT, "mixed"),
     Case("blocks, 7 runs (*quick*)", QUICK, "mixed"),
     Case("turns, 2, 3 and 5 of 3 runs (`apply --bench`)", _turning(RUNS_PER_TURN), "turns"),
     Case("turns, 2, 3 and 5 of 1 run", _turning(1), "turns"),
+    Case("turns, 2, 3 and 6 of 3 runs, nine workloads", _NINE, "turns", 9, 9, 0.4),
     Case("single flip, 7 runs", Terms(looks=(7,), alphas=(0.05,), design="single-flip"), "halves"),
     Case(
         "single flip, 20 runs", Terms(looks=(20,), alphas=(0.05,), design="single-flip"), "halves"
     ),
 )
+ONE_OF_NINE = Case("one of nine workloads changed", _NINE, "turns", 9, 1, 0.4)
 
 
 class Outcome(NamedTuple):
@@ -206,41 +222,92 @@ def outcomes(
     more."""
     for repetition in range(repetitions):
         source = random.Random(f"{seed} {case.name} {world.name} {effect} {repetition}")  # noqa: S311
-        yield _outcome(case, _samples(case, world, effect, source))
+        yield _Measurement(case, world, effect, source).outcome()
 
 
-_WORKLOAD = Workload(id="any", engine="made-up", pattern="tcp", decides=("goodput",))
+class _Measurement:
+    """One measurement, run by run, as the collector makes it."""
 
+    def __init__(self, case: Case, world: World, effect: float, source: random.Random) -> None:
+        names = [f"w{number}" for number in range(case.workloads)]
+        self._case = case
+        self._world = world
+        self._changes = dict.fromkeys(names[: case.changed], effect)
+        self._slots = _slots(case, names, int(source.random() * 2**32))
+        self._noise = {name: world.noise(source) for name in names}
+        self._workloads = [
+            Workload(id=name, engine="made-up", pattern="tcp", decides=("goodput",))
+            for name in names
+        ]
+        self._samples: list[Sample] = []
+        self._low: Counter[str] = Counter()
+        self._highest: defaultdict[str, float] = defaultdict(float)
 
-def _outcome(case: Case, samples: Sequence[Sample]) -> Outcome:
-    terms = case.terms
-    for look in terms.looks:
-        seen = [sample for sample in samples if sample.block < look * terms.runs_per_turn]
-        found = compare(seen, [_WORKLOAD], *ARMS, terms)
-        if look == terms.looks[-1] or stop_early(found, terms).action == "stop":
-            return Outcome(decide(found, terms).verdict, look)
-    raise AssertionError("there is a last look")
+    def outcome(self) -> Outcome:
+        """How it ends: at a look, or with a catastrophe."""
+        terms = self._case.terms
+        ends = {self._end_of(look): look for look in terms.looks}
+        for place, slot in enumerate(self._slots):
+            if reasons := self._run(slot):
+                found = compare(self._samples, self._workloads, *ARMS, terms)
+                verdict = decide(found, terms, catastrophe=reasons).verdict
+                return Outcome(verdict, slot.block // terms.runs_per_turn + 1)
+            look = ends.get(place)
+            if look is None:
+                continue
+            found = compare(self._samples, self._workloads, *ARMS, terms)
+            if look == terms.looks[-1] or stop_early(found, terms).action == "stop":
+                return Outcome(decide(found, terms).verdict, look)
+        raise AssertionError("there is a last look")
 
+    def _end_of(self, look: int) -> int:
+        """The place of the last run that belongs to a look."""
+        blocks = look * self._case.terms.runs_per_turn
+        return max(place for place, slot in enumerate(self._slots) if slot.block < blocks)
 
-def _samples(case: Case, world: World, effect: float, source: random.Random) -> list[Sample]:
-    slots = _slots(case, int(source.random() * 2**32))
-    moments = [_moment(case, slot, len(slots)) for slot in slots]
-    levels = world.noise(moments, source)
-    return [
-        Sample(
+    def _run(self, slot: Slot) -> tuple[str, ...]:
+        """Make a run, and again as long as it is so bad that it may be a catastrophe; the reasons
+        where it is one."""
+        while True:
+            sample = self._sample(slot)
+            self._samples.append(sample)
+            may_be_low = self._may_be_low(sample)
+            self._low[slot.workload] += may_be_low
+            if self._low[slot.workload] > 2 and (reasons := self._catastrophe(slot.workload)):
+                return reasons
+            if not may_be_low or not suspicious(sample, self._samples, self._workloads, ARMS[0]):
+                return ()
+
+    def _may_be_low(self, sample: Sample) -> bool:
+        """A run that may be below half of the median before: only then is the program asked, which
+        would take long for every run."""
+        value = sample.values["goodput"]
+        if sample.arm == ARMS[0]:
+            self._highest[sample.workload] = max(self._highest[sample.workload], value)
+            return False
+        return value < 0.7 * self._highest[sample.workload]
+
+    def _catastrophe(self, name: str) -> tuple[str, ...]:
+        samples = [sample for sample in self._samples if sample.workload == name]
+        workloads = [workload for workload in self._workloads if workload.id == name]
+        return catastrophe(samples, workloads, *ARMS)
+
+    def _sample(self, slot: Slot) -> Sample:
+        moment = _moment(self._case, slot, len(self._slots))
+        level = self._noise[slot.workload](moment)
+        change = self._changes.get(slot.workload, 0.0) * moment.after
+        return Sample(
             workload=slot.workload,
             arm=slot.arm,
             block=slot.block,
-            order=slot.order,
+            order=len(self._samples),
             started="",
-            values={"goodput": 1e9 * world.seen(math.exp(level) * (1 + effect * moment.after))},
+            values={"goodput": 1e9 * self._world.seen(math.exp(level) * (1 + change))},
         )
-        for slot, moment, level in zip(slots, moments, levels, strict=True)
-    ]
 
 
-def _slots(case: Case, seed: int) -> Sequence[Slot]:
-    n, names = case.terms.looks[-1], [_WORKLOAD.id]
+def _slots(case: Case, names: Sequence[str], seed: int) -> Sequence[Slot]:
+    n = case.terms.looks[-1]
     if case.layout == "halves":
         return one_by_one(ARMS, names, n, seed)
     if case.layout == "turns":
@@ -252,7 +319,7 @@ def _moment(case: Case, slot: Slot, slots: int) -> Moment:
     """A single flip has one boot of each arm, mixed arms have one in all, and every turn is one."""
     after, share = slot.arm == ARMS[1], slot.order / (slots - 1)
     if case.layout == "turns":
-        turn = slot.order // case.terms.runs_per_turn
+        turn = slot.order // (case.terms.runs_per_turn * case.workloads)
         return Moment(turn, turn, share, after)
     return Moment(int(case.layout == "halves" and after), slot.order, share, after)
 
@@ -269,7 +336,7 @@ def cell(
     case: Case, world: World, effect: float, repetitions: int | None = None, seed: int = SEED
 ) -> Cell:
     """How often what was said, and after how many runs."""
-    many = repetitions or REPETITIONS[effect]
+    many = repetitions or round(REPETITIONS[effect] * case.repetitions)
     found = list(outcomes(case, world, effect, many, seed))
     said = [outcome.verdict for outcome in found]
     return Cell(
@@ -279,22 +346,28 @@ def cell(
     )
 
 
+def cases_of(effect: float) -> tuple[Case, ...]:
+    """The columns of a table."""
+    return (*CASES, ONE_OF_NINE) if effect else CASES
+
+
 def tables() -> str:
     """The page's tables: without a change; 10 % less; 10 % more."""
     jobs = [
         (case, world, effect) for effect in REPETITIONS for world in range(len(WORLDS))
-        for case in range(len(CASES))
+        for case in range(len(cases_of(effect)))
     ]  # fmt: skip
     with ProcessPoolExecutor() as pool:
         cells = iter(list(pool.map(_job, jobs, chunksize=1)))
     parts = []
     for effect in REPETITIONS:
+        cases = cases_of(effect)
         rows = [
-            f"| {world.name} | {' | '.join(_shown(next(cells)) for _ in CASES)} |"
+            f"| {world.name} | {' | '.join(_shown(next(cells)) for _ in cases)} |"
             for world in WORLDS
         ]
-        head = f"| {TITLES[effect]} | {' | '.join(case.name for case in CASES)} |"
-        parts.append("\n".join([head, "|---" * (len(CASES) + 1) + "|", *rows, ""]))
+        head = f"| {TITLES[effect]} | {' | '.join(case.name for case in cases)} |"
+        parts.append("\n".join([head, "|---" * (len(cases) + 1) + "|", *rows, ""]))
     return "\n".join(parts)
 
 
@@ -307,7 +380,7 @@ TITLES = {
 
 def _job(job: tuple[int, int, float]) -> Cell:
     case, world, effect = job
-    return cell(CASES[case], WORLDS[world], effect)
+    return cell(cases_of(effect)[case], WORLDS[world], effect)
 
 
 def _shown(one: Cell) -> str:
@@ -319,9 +392,10 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments:
         sys.stdout.write(tables())
         return 0
+    found = tables()
     text = PAGE.read_text("utf-8")
     head, _, rest = text.partition(BEGIN)
-    current = f"{head}{BEGIN}{tables()}{END}{rest.partition(END)[2]}"
+    current = f"{head}{BEGIN}{found}{END}{rest.partition(END)[2]}"
     if arguments == ["--write"]:
         PAGE.write_text(current, "utf-8")
         return 0

@@ -36,13 +36,18 @@ VIR_DOMAIN_UNDEFINE_MANAGED_SAVE: int
 VIR_DOMAIN_XML_INACTIVE: int
 VIR_DOMAIN_XML_SECURE: int
 VIR_DOMAIN_XML_UPDATE_CPU: int
+VIR_ERR_AUTH_CANCELLED: int
+VIR_ERR_AUTH_FAILED: int
+VIR_ERR_AUTH_UNAVAILABLE: int
 VIR_ERR_NO_DOMAIN: int
 VIR_ERR_NO_NETWORK: int
 VIR_ERR_NO_SUPPORT: int
 VIR_ERR_XML_DETAIL: int
 VIR_ERR_OPERATION_INVALID: int
+VIR_ERR_OPERATION_TIMEOUT: int
 
 class libvirtError(Exception):
+    err: tuple[object, ...] | None
     def get_error_code(self) -> int | None: ...
     def get_error_message(self) -> str | None: ...
 

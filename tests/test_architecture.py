@@ -98,7 +98,7 @@ def _reached(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.ImportFrom):
         base = "." * node.level + (f"{node.module}." if node.module else "")
         yield from (base + alias.name for alias in node.names)
-    elif isinstance(node, ast.Name) and node.id in IMPURE:
+    elif isinstance(node, ast.Name) and node.id in IMPURE and isinstance(node.ctx, ast.Load):
         yield node.id
 
 

@@ -14,6 +14,7 @@ VnicauditError
 │   └── GoneError         exit 5   … because what it is about was deleted
 ├── JournalError          exit 5   what a run does could not be noted: it stopped there
 ├── EndpointError         exit 4   where a generator was to run cannot be reached, or lacks a tool
+├── HistoryError          exit 4   a history cannot be reached, read or written
 ├── MeasureError          exit 4   what came back from a measurement cannot be read
 └── ReaderGoneError       exit 141 the reader of standard output went away (head, less)
 """
@@ -54,16 +55,25 @@ class ReaderGoneError(VnicauditError):
 class TargetError(VnicauditError):
     """A target, or one file of it, could not be read. The rest of the run goes on.
 
-    ``file`` and ``line`` say where (``line`` is 1-based, None when there is none).
+    ``file`` and ``line`` say where (``line`` is 1-based, None when there is none). ``failure`` is
+    the kind of a live host's failure (:mod:`vnicaudit.model.failure`), empty for other targets.
     """
 
     exit_code = 4
 
-    def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        failure: str = "",
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.file = file
         self.line = line
+        self.failure = failure
 
     def __str__(self) -> str:
         if self.file is None:
@@ -135,6 +145,13 @@ class EndpointError(VnicauditError):
 
 class MeasureError(VnicauditError):
     """The output of a measuring tool is not what it prints when it has measured."""
+
+    exit_code = 4
+
+
+class HistoryError(VnicauditError):
+    """A history cannot be reached, read or written. The message says which, and what the database
+    says of it."""
 
     exit_code = 4
 

@@ -17,7 +17,7 @@ from vnicaudit.cli.options.records import as_record, group
 
 Leaf = tuple[str, object]
 
-PARSED = {"assume_qemu", "assume_libvirt", "nova_release", "window"}
+PARSED = {"assume_qemu", "assume_libvirt", "nova_release", "sample", "window"}
 """A callback makes something else of the text."""
 
 

@@ -25,7 +25,9 @@ _LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?!https?:|#)([^)#\s]+)(?:#([^)\s]+))?\)"
 _DELIMITER = re.compile(r"\|(?: *:?-+:? *\|)+$")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _CODE = re.compile(r"^(`{3,}).*?^\1$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
-_COMMAND = re.compile(r"(?:^\$|[|;]) vnicaudit ((?:bench )?[\w-]+)([^\n|;]*)", re.MULTILINE)
+_COMMAND = re.compile(
+    r"(?:^\$|[|;]) vnicaudit ((?:(?:bench|fleet|history) )?[\w-]+)([^\n|;]*)", re.MULTILINE
+)
 
 PAGES = [pytest.param(path, id=str(path.relative_to(ROOT))) for path in pages()]
 RUN = [

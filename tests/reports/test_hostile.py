@@ -17,6 +17,7 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from tests.reports.page.decoded import check_markup, decoded
 from tests.reports.samples import END, START
 from vnicaudit.model.finding import SEVERITIES, Change, Crashed, Finding, Skipped
 from vnicaudit.model.location import Location
@@ -95,6 +96,12 @@ def report(name: str, stream: list[Audited], target: TargetResult, options: Opti
     return text
 
 
+def _html(text: str, stream: list[Audited]) -> None:
+    check_markup(text)
+    findings = decoded(text).tables["finding"]
+    assert len(findings["rule"]) == sum(len(audited.findings) for audited in stream)
+
+
 def _json(text: str, stream: list[Audited]) -> None:
     read = msgspec.json.decode(text, type=Report)
     assert len(read.findings) == sum(len(audited.findings) for audited in stream)
@@ -163,10 +170,12 @@ CHECKS: dict[str, Callable[[str, list[Audited]], None]] = {
     "csv": _csv,
     "github": _github,
     "gitlab": _gitlab,
+    "html": _html,
     "json": _json,
     "junit": _junit,
     "markdown": _markdown,
     "openmetrics": _openmetrics,
+    "prometheus": lambda text, stream: _openmetrics(f"{text}# EOF\n", stream),
     "sarif": _sarif,
     "text": _text,
 }

@@ -14,7 +14,8 @@ from vnicaudit.reports.writer import Options
 
 def test_the_formats_of_the_command_line_are_there() -> None:
     assert {
-        "csv", "github", "gitlab", "json", "junit", "markdown", "openmetrics", "sarif", "text",
+        "csv", "github", "gitlab", "html", "json", "junit", "markdown", "openmetrics",
+        "prometheus", "sarif", "text",
     } <= set(formats())  # fmt: skip
     assert list(formats()) == sorted(formats())
 

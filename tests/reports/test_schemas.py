@@ -9,27 +9,42 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 
 from tests.reports.bench.samples import two_arms
+from tests.reports.history.samples import DETAILS, DRIFT, STATUS, TREND
 from tests.reports.nics.samples import ODD, WEB
+from tests.reports.notices.samples import new
 from tests.reports.plan.samples import PLAN
 from tests.reports.runs.samples import RUNS
-from tests.reports.samples import RULES, written
+from tests.reports.samples import END, RULES, written
 from tests.reports.test_explain import IT
 from vnicaudit.bench.line_rate import Framing, line_rate
 from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
+from vnicaudit.fleet.inventory.checking import HostCheck
+from vnicaudit.model.fleet import HostOptions
+from vnicaudit.model.report import NotFixed
+from vnicaudit.model.runs import Foreseen
 from vnicaudit.reports import line_rate as line_rate_report
 from vnicaudit.reports.bench.formats import json as bench_json
 from vnicaudit.reports.explain import explanation_json
+from vnicaudit.reports.history import json as history_json
+from vnicaudit.reports.inventory import json as inventory_json
 from vnicaudit.reports.nics.json import render
+from vnicaudit.reports.notices.forms import messages_of
 from vnicaudit.reports.plan import json as plan_json
 from vnicaudit.reports.profiles import json as profiles_json
 from vnicaudit.reports.rules import catalogue_json
+from vnicaudit.reports.runs import dry_run
 from vnicaudit.reports.runs import json as runs_json
 from vnicaudit.reports.writer import Options
 
 DOCS = Path(__file__).parents[2] / "docs"
+HOST_OF_A_FLEET = inventory_json.InventoryRow(
+    "kvm1", "qemu+ssh://kvm1/system", "ber1", ("zone_a",), HostOptions(20.0), "fleet.toml:3", "",
+    HostCheck(error="no answer within 30 s", failure="deadline"),
+)  # fmt: skip
 WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.report-1.json": lambda: written("json"),
     "vnicaudit.nics-1.json": lambda: "".join(render([WEB, ODD], Options())),
@@ -37,6 +52,16 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.rules-1.json": lambda: catalogue_json(RULES),
     "vnicaudit.plan-1.json": lambda: plan_json.to_json(PLAN),
     "vnicaudit.runs-1.json": lambda: runs_json.to_json(RUNS),
+    "vnicaudit.notice-1.json": lambda: next(messages_of("json", [new(1)], "a")).body,
+    "vnicaudit.dry-run-1.json": lambda: dry_run.to_json(
+        "apply",
+        "next-boot",
+        [
+            Foreseen("web-\x1b\udce9", "would-change", steps=("1",)),
+            Foreseen("mail", "refused", "the server is locked", ("locked",), ("2", "3")),
+        ],
+        [Foreseen("db", "refused", "unsafe: no driver", ("unsafe",), ("4",))],
+    ),
     "vnicaudit.bench-1.json": lambda: "".join(bench_json.render(two_arms(), Options())),
     "vnicaudit.profiles-1.json": lambda: profiles_json.to_json(
         [load_profile(name) for name in shipped_profiles()]
@@ -44,6 +69,11 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.line-rate-1.json": lambda: line_rate_report.to_json(
         line_rate_report.report(line_rate(25e9, Framing()), 13.4e9)
     ),
+    "vnicaudit.history-1.json": lambda: history_json.to_json(STATUS),
+    "vnicaudit.history-audit-1.json": lambda: history_json.to_json(DETAILS),
+    "vnicaudit.trend-1.json": lambda: history_json.to_json(TREND),
+    "vnicaudit.drift-1.json": lambda: history_json.to_json(DRIFT),
+    "vnicaudit.inventory-1.json": lambda: inventory_json.to_json([HOST_OF_A_FLEET], ["a note"]),
 }
 
 
@@ -81,6 +111,17 @@ def test_what_is_written_fits_its_schema(name: str) -> None:
     document["schema"] = "vnicaudit.other/1"
     with pytest.raises(jsonschema.ValidationError):
         validator.validate(document)
+
+
+def test_what_was_not_fixed_fits_the_schema_of_a_report() -> None:
+    end = msgspec.structs.replace(END, not_fixed=(NotFixed("ab12", "returns", "it comes back"),))
+    text = written("json", stream=(), end=end)
+    schema = json.loads((DOCS / "schemas" / "vnicaudit.report-1.json").read_text("utf-8"))
+    document = json.loads(text)
+    jsonschema.Draft202012Validator(schema).validate(document)
+    assert document["not_fixed"] == [
+        {"fingerprint": "ab12", "code": "returns", "reason": "it comes back"}
+    ]
 
 
 def test_every_schema_is_tried(generator: dict[str, Any]) -> None:

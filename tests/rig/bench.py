@@ -33,7 +33,9 @@ max-cpu-wait = 100
 # What is to be found no different must not be found so by chance once in thirty times.
 STRICT = HEAD.replace("repeats = 5", "looks = [6]\nalphas = [0.005]")
 
-FEW = HEAD.replace("repeats = 5", "repeats = 2\ncatastrophe-only = true")
+FEW = HEAD.replace(
+    "repeats = 5", "repeats = 2\nturns = [2]\nruns-per-turn = 1\ncatastrophe-only = true"
+)
 
 TCP = """
 [[workload]]

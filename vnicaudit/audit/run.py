@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.accepting.suppressions import Usage
-from vnicaudit.audit.judging.macs import MacTable
+from vnicaudit.audit.judging.macs import MacTable, left_out_note
 from vnicaudit.audit.pool import Batch, Job, default_jobs, run_files
 from vnicaudit.audit.reading.chosen_servers import ServerSelection
 from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.files import Item, read_stream
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
+from vnicaudit.audit.reading.side_by_side import CALLS, read_ahead
 from vnicaudit.audit.reading.targets import Target, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import ItemWork, Product
@@ -71,6 +74,8 @@ class AuditRun:
         self._guests: list[tuple[Domain, str]] = []
         self._servers: JoinedServers | None = None
         self._macs = MacTable()
+        self._ahead: list[Target] = []
+        self._read_ahead: Iterator[Iterator[Met]] = iter(())
         self._nova_files = frozenset(map(os.path.realpath, options.nova_config))
         self.usage = Usage()
         self.baselined: set[str] = set()
@@ -97,13 +102,15 @@ class AuditRun:
                 yield from self._with_progress(target, self._products_of(target))
         if clouds:
             yield from self._clouds(clouds, machines)
+        self._ahead = [target for target in machines if self._waits(target)]
+        self._read_ahead = read_ahead([self._reading(target) for target in self._ahead])
         for target in machines:
             yield from self._with_progress(target, self._products_of(target))
         yield from map(self._counted, self._unmatched_servers())
         yield from map(self._counted, self._work.site(self._nodes))
         yield from map(self._counted, self._work.shared_macs(self._macs))
         if self._macs.left_out:
-            self._tallies[targets[-1].name].notes.append(_left_out(self._macs.left_out))
+            self._tallies[targets[-1].name].notes.append(left_out_note(self._macs.left_out))
         self.usage |= self._work.usage()
 
     def _with_progress(self, target: Target, products: Iterator[Product]) -> Iterator[Product]:
@@ -160,9 +167,25 @@ class AuditRun:
             for read_together in self._work.platforms.read_together:
                 items = read_together(self._options.nova_config, target.name)
                 yield from self._worked_items(items, target.name, tally)
-        elif (kind := self._work.platforms.kind_of(target)) is not None and kind.read is not None:
-            running = guarded(target.name, kind.read(target.name, self._options.live))
-            yield from self._live(running, target.name, tally)
+        else:
+            yield from self._live(self._met_at(target), target.name, tally)
+
+    def _met_at(self, target: Target) -> Iterator[Met]:
+        return next(self._read_ahead) if target in self._ahead else self._reading(target)()
+
+    def _waits(self, target: Target) -> bool:
+        kind = self._work.platforms.kind_of(target)
+        return kind is not None and kind.waits(target.name)
+
+    def _reading(self, target: Target) -> Callable[[], Iterator[Met]]:
+        """Reads what runs at a target, once it is called."""
+        kind = self._work.platforms.kind_of(target)
+        if kind is None or kind.read is None:
+            raise KeyError(target.kind)
+        read, live = kind.read, self._options.live
+        if len(self._ahead) > 1:
+            live = replace(live, calls=live.calls or CALLS)
+        return lambda: guarded(target.name, read(target.name, live))
 
     def _files(self, top: str, tally: TargetCounts) -> Iterator[Product]:
         named = not os.path.isdir(top)
@@ -314,7 +337,3 @@ class AuditRun:
             product = self._work.host(host, frozenset(uses), name)
             if product is not None:
                 yield product
-
-
-def _left_out(number: int) -> str:
-    return f"{number:,} NICs were not compared with the others by their MAC address: too many"

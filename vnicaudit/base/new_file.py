@@ -13,10 +13,13 @@ BEING_WRITTEN = ".vnicaudit-"
 """How the name of a file begins that is not whole yet."""
 
 
-def begin_file(place: str, *, private: bool = False) -> tuple[int, str | None]:
+def begin_file(
+    place: str, *, private: bool = False, readable: bool = False
+) -> tuple[int, str | None]:
     """A descriptor to write to, and the name of the file that is to be moved to ``place`` when it
     is whole: a link there is replaced, not followed. None: a device or a pipe is there, and is
-    written to as it is. ``private``: for nobody else to read.
+    written to as it is. ``private``: for nobody else to read; ``readable``: a new file is for
+    everybody to read, whatever the umask is.
 
     Raises OSError, also for a link to a device or pipe that somebody else put there.
     """
@@ -32,7 +35,7 @@ def begin_file(place: str, *, private: bool = False) -> tuple[int, str | None]:
     except OSError as error:  # the file it is to be, in place of its part
         raise OSError(error.errno, error.strerror, place) from None
     try:
-        os.fchmod(descriptor, 0o600 if private else _mode(place))
+        os.fchmod(descriptor, 0o600 if private else _mode(place, readable=readable))
     except OSError:
         os.close(descriptor)
         os.unlink(part)
@@ -63,15 +66,16 @@ def _check_link(place: str) -> None:
         raise OSError(errno.EPERM, words, place)
 
 
-def _mode(place: str) -> int:
+def _mode(place: str, *, readable: bool) -> int:
     """Permissions of the file that is replaced, without those to write that the umask takes from
-    others; of a new one, what the umask leaves."""
+    others; of a new one, what the umask leaves, or 644 of one that is to be ``readable``."""
     mask = os.umask(0o077)
     os.umask(mask)
+    new = 0o644 if readable else 0o666 & ~mask
     try:
         status = os.lstat(place)
     except FileNotFoundError:
-        return 0o666 & ~mask
+        return new
     if not stat.S_ISREG(status.st_mode):
-        return 0o666 & ~mask
+        return new
     return status.st_mode & 0o777 & ~(mask & 0o022)

@@ -42,30 +42,41 @@ def write_private(path: Path, data: bytes) -> None:
     write_several_private(((path, data),))
 
 
+def write_private_quickly(path: Path, data: bytes) -> None:
+    """A new file as :func:`write_private` makes one, on disk when the system gets round to it: it
+    outlasts the program, and where the power fails may be damaged. Raises JournalError."""
+    _replace(path, data, sync=False)
+
+
 def write_several_private(files: Sequence[tuple[Path, bytes]]) -> None:
     """New files of one folder, each as :func:`write_private` makes one; all are on disk when this
     returns, in whatever order they came there."""
     for path, data in files:
-        part = f"{path}.part"
-        try:
-            _write(part, data)
-            os.replace(part, path)
-        except OSError as error:
-            with suppress(OSError):
-                os.unlink(part)
-            raise unwritable(path, error) from None
+        _replace(path, data, sync=True)
     last = files[-1][0]
     with writing(last):
         sync_folder(last.parent)
 
 
-def _write(path: str, data: bytes) -> None:
+def _replace(path: Path, data: bytes, *, sync: bool) -> None:
+    part = f"{path}.part"
+    try:
+        _write(part, data, sync=sync)
+        os.replace(part, path)
+    except OSError as error:
+        with suppress(OSError):
+            os.unlink(part)
+        raise unwritable(path, error) from None
+
+
+def _write(path: str, data: bytes, *, sync: bool) -> None:
     descriptor = _opened(path)
     try:
         left = memoryview(data)
         while left:
             left = left[os.write(descriptor, left) :]
-        os.fsync(descriptor)
+        if sync:
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 

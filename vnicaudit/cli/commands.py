@@ -15,11 +15,15 @@ class CommandEntry(NamedTuple):
     load: Callable[[], click.Command]
 
 
-def lazy_group(entries: Mapping[str, CommandEntry]) -> type[click.Group]:
-    """A group of these commands, which ``--help`` lists in this order."""
+def lazy_group(entries: Mapping[str, CommandEntry], default: str = "") -> type[click.Group]:
+    """A group of these commands, which ``--help`` lists in this order. ``default``: the one that
+    runs where none is named; empty: help is shown."""
 
     class LazyGroup(click.Group):
         """``--help`` is written from the entries alone."""
+
+        def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+            return super().parse_args(ctx, args or [default] if default else args)
 
         def list_commands(self, ctx: click.Context) -> list[str]:
             del ctx
@@ -90,6 +94,34 @@ def _bench() -> click.Command:
     return bench
 
 
+def _fleet() -> click.Command:
+    return fleet
+
+
+def _fleet_audit() -> click.Command:
+    from vnicaudit.cli.fleet.audit import command
+
+    return command
+
+
+def _fleet_serve() -> click.Command:
+    from vnicaudit.cli.fleet.serve import command
+
+    return command
+
+
+def _fleet_notify() -> click.Command:
+    from vnicaudit.cli.fleet.notify import command
+
+    return command
+
+
+def _fleet_inventory() -> click.Command:
+    from vnicaudit.cli.fleet.inventory import command
+
+    return command
+
+
 def _bench_run() -> click.Command:
     from vnicaudit.cli.bench.run import command
 
@@ -126,6 +158,64 @@ def _bench_line_rate() -> click.Command:
     return command
 
 
+def _history() -> click.Command:
+    return history
+
+
+def _history_status() -> click.Command:
+    from vnicaudit.cli.history.status import command
+
+    return command
+
+
+def _history_show() -> click.Command:
+    from vnicaudit.cli.history.show import command
+
+    return command
+
+
+def _history_upgrade() -> click.Command:
+    from vnicaudit.cli.history.upgrade import command
+
+    return command
+
+
+def _history_prune() -> click.Command:
+    from vnicaudit.cli.history.prune import command
+
+    return command
+
+
+def _history_export() -> click.Command:
+    from vnicaudit.cli.history.transfer import export
+
+    return export
+
+
+def _history_import() -> click.Command:
+    from vnicaudit.cli.history.transfer import import_
+
+    return import_
+
+
+def _history_sql() -> click.Command:
+    from vnicaudit.cli.history.sql import command
+
+    return command
+
+
+def _trend() -> click.Command:
+    from vnicaudit.cli.history.trend import command
+
+    return command
+
+
+def _drift() -> click.Command:
+    from vnicaudit.cli.history.drift import command
+
+    return command
+
+
 COMMANDS = {
     "audit": CommandEntry("Findings: what is wrong with the NICs of the targets.", _audit),
     "nics": CommandEntry("Every vNIC, as declared and as it really is.", _nics),
@@ -137,8 +227,38 @@ COMMANDS = {
     "apply": CommandEntry("Carry a plan out: define, restart or hot swap, verify.", _apply),
     "rollback": CommandEntry("Take a run back.", _rollback),
     "runs": CommandEntry("What was applied, when, with which outcome.", _runs),
+    "fleet": CommandEntry("Audit all hosts of an inventory.", _fleet),
     "bench": CommandEntry("Measure before and after: what a change is worth.", _bench),
+    "history": CommandEntry("Show the audits of a fleet that are remembered.", _history),
+    "trend": CommandEntry("Show findings of a fleet over time.", _trend),
+    "drift": CommandEntry("Compare two audits of a fleet.", _drift),
 }
+
+_HISTORY = {
+    "status": CommandEntry("List audits, and how large and stale it all is.", _history_status),
+    "show": CommandEntry("Show one audit, and what it changed.", _history_show),
+    "upgrade": CommandEntry("Migrate the history to this version's tables.", _history_upgrade),
+    "prune": CommandEntry("Remove what ended long ago.", _history_prune),
+    "export": CommandEntry("Write the whole history as JSON lines.", _history_export),
+    "import": CommandEntry("Fill a history from an export, or add measurements.", _history_import),
+    "sql": CommandEntry("Print how to connect, the views and the schema.", _history_sql),
+}
+
+_HISTORY_EPILOG = """\b
+Examples:
+  vnicaudit history                         the audits that are remembered
+  vnicaudit history show latest
+  vnicaudit history prune --keep 400d
+  vnicaudit history sql                     … for Grafana and SQL"""
+
+
+@click.command("history", cls=lazy_group(_HISTORY, default="status"), epilog=_HISTORY_EPILOG)
+def history() -> None:
+    """Show what is remembered of a fleet: audits, hosts, NICs and findings.
+
+    Without a command: status.
+    """
+
 
 _BENCH = {
     "run": CommandEntry("Measure one path, or compare arms or several paths.", _bench_run),
@@ -168,3 +288,26 @@ def bench() -> None:
     What is measured is a profile; where, a path between two endpoints. The verdict says whether it
     is better, the same or worse, and how sure that is.
     """
+
+
+_FLEET = {
+    "audit": CommandEntry("Audit the hosts of an inventory side by side.", _fleet_audit),
+    "inventory": CommandEntry(
+        "Show the hosts that an inventory resolves to, and why.", _fleet_inventory
+    ),
+    "serve": CommandEntry("Serve metrics and the page of the fleet, read-only.", _fleet_serve),
+    "notify": CommandEntry("Tell channels what the newest audit brought up.", _fleet_notify),
+}
+
+_FLEET_EPILOG = """\b
+Examples:
+  vnicaudit fleet inventory -i hosts.ini --check
+  vnicaudit fleet audit -i fleet.toml --format json -o fleet.json
+  vnicaudit fleet audit -i hosts.ini --limit 'zone_a,!kvm7'
+  vnicaudit fleet serve --metrics
+  vnicaudit fleet notify --channels channels.toml"""
+
+
+@click.command("fleet", cls=lazy_group(_FLEET), epilog=_FLEET_EPILOG)
+def fleet() -> None:
+    """Audit fleets: all hosts of an inventory, read side by side."""

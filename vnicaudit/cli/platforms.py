@@ -28,11 +28,13 @@ from vnicaudit.platforms.domain_xml.fields import XPATH
 from vnicaudit.platforms.infra_code.face import INFRA_CODE
 from vnicaudit.platforms.kubevirt.face import MANIFEST
 from vnicaudit.platforms.libvirt.face import check as libvirt_check
+from vnicaudit.platforms.libvirt.face import probe as libvirt_probe
 from vnicaudit.platforms.libvirt.face import read as libvirt_read
 from vnicaudit.platforms.libvirt.face import read_definitions, uri_of
+from vnicaudit.platforms.libvirt.face import waits as libvirt_waits
 from vnicaudit.platforms.nova_conf.face import NOVA_CONF
 from vnicaudit.platforms.openstack.face import check as cloud_check
-from vnicaudit.platforms.openstack.face import cloud_of, regions
+from vnicaudit.platforms.openstack.face import cloud_of, compute_nodes, regions
 from vnicaudit.platforms.openstack.face import read as cloud_read
 from vnicaudit.platforms.qemu.face import COMMANDS, NOT_PLANNED, QEMU_LOG, proc_of, read_processes
 from vnicaudit.platforms.unjudged import face as unjudged
@@ -241,14 +243,31 @@ PLATFORMS = (
         names.OPENSTACK,
         resolve=_server,
         targets=(
-            TargetKind("openstack", cloud_of, cloud_check, cloud=cloud_read, expanded=regions),
+            TargetKind(
+                "openstack",
+                cloud_of,
+                cloud_check,
+                cloud=cloud_read,
+                expanded=regions,
+                compute_nodes=compute_nodes,
+            ),
         ),
         planner=_cloud_planner,
         kinds=_cloud_kinds,
     ),
     RegisteredPlatform(
         names.LIBVIRT,
-        targets=(TargetKind("libvirt", uri_of, libvirt_check, libvirt_read, read_definitions),),
+        targets=(
+            TargetKind(
+                "libvirt",
+                uri_of,
+                libvirt_check,
+                libvirt_read,
+                libvirt_waits,
+                read_definitions,
+                probe=libvirt_probe,
+            ),
+        ),
         kinds=_domain_kinds,
     ),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -18,6 +19,7 @@ from vnicaudit.cli.adapters import adapters, connect
 if TYPE_CHECKING:
     from vnicaudit.cli.platforms import PlatformRegistry
     from vnicaudit.cli.remedy.controller import Controller
+    from vnicaudit.fleet.sink import ReadingSink
     from vnicaudit.remedy.adapters import Adapters
 
 
@@ -36,14 +38,21 @@ def every_platform() -> PlatformRegistry:
     return shipped()
 
 
+def no_sink(state: Path) -> None:
+    """Return None: nothing takes the audits of a fleet."""
+    del state
+
+
 class Wiring(NamedTuple):
     """``adapters``: what platforms do for the remedy and the lab. ``controller``: nova-manage at an
     endpoint, by its command line, each run of which may take so many seconds; raises UsageError for
-    what is no endpoint. ``platforms``: what is read, planned and changed."""
+    what is no endpoint. ``platforms``: what is read, planned and changed. ``sink``: what takes the
+    audits of a fleet, by the state folder; None: nothing."""
 
     adapters: Callable[[], Adapters] = adapters
     controller: Callable[[str, tuple[str, ...], float], Controller] = open_controller
     platforms: Callable[[], PlatformRegistry] = every_platform
+    sink: Callable[[Path], ReadingSink | None] = no_sink
 
 
 pass_wiring = click.make_pass_decorator(Wiring, ensure=True)

@@ -8,19 +8,13 @@ from typing import Literal
 
 import msgspec
 
+from vnicaudit.model.coverage import Coverage as Coverage
+from vnicaudit.model.failure import WORTH_A_RETRY as WORTH_A_RETRY
+from vnicaudit.model.failure import FailureKind as FailureKind
 from vnicaudit.model.report import Audited, TargetResult
 
 HostStatus = Literal["ok", "partial", "failed"]
 """As of a target: ``partial``: some of its domains could not be read; ``failed``: nothing was."""
-
-FailureKind = Literal["unreachable", "refused", "authentication", "deadline", "broken", "internal"]
-"""Why a host, or a part of it, was not read. ``unreachable``: no connection came about (name,
-route, port, timeout); ``refused``: its libvirt or SSH said no (no rights, no such driver);
-``authentication``: keys, certificates or SASL; ``deadline``: it stopped answering; ``broken``: the
-connection was lost in the middle, or answers made no sense; ``internal``: this program failed. Only
-``unreachable``, ``deadline`` and ``broken`` are worth another try."""
-
-WORTH_A_RETRY: frozenset[FailureKind] = frozenset({"unreachable", "deadline", "broken"})
 
 
 class HostOptions(msgspec.Struct, frozen=True):
@@ -66,26 +60,6 @@ class HostReading(msgspec.Struct, frozen=True, kw_only=True):
     nics_seen: tuple[tuple[str, bytes], ...] = ()
 
 
-class Coverage(msgspec.Struct, frozen=True):
-    """The part of a fleet that an audit looked at: what it did not look at stays as it was known.
-
-    ``rules``: ids of the rules that were asked; ``limit``: the pattern that chose hosts (empty:
-    all); ``host_share`` and ``nic_share``: parts of a sample (1.0: all of them) drawn with
-    ``seed``.
-    """
-
-    rules: tuple[str, ...]
-    limit: str = ""
-    host_share: float = 1.0
-    nic_share: float = 1.0
-    seed: int | None = None
-
-    @property
-    def is_whole(self) -> bool:
-        """True where every host and NIC of the inventory was to be looked at."""
-        return not self.limit and self.host_share == self.nic_share == 1.0
-
-
 class FleetAudit(msgspec.Struct, frozen=True, kw_only=True):
     """One audit of a fleet, without what it read: its ``id`` is its time
     (:func:`vnicaudit.base.identifiers.time_id`)."""
@@ -99,4 +73,7 @@ class FleetAudit(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[InventoryHost, ...] = ()
     """The inventory as it was, in its order, those that were not chosen included."""
     chosen: tuple[str, ...] = ()
-    """Names of the hosts that were to be read."""
+    """Names of the hosts that were to be read, in the order of the inventory."""
+    request: str = ""
+    """Digest of all that decides on its findings beside the hosts: an audit that was interrupted
+    is resumed by the same request alone."""

@@ -21,7 +21,8 @@ CloudItem = CloudRecord | ReadError
 class LiveOptions(msgspec.Struct, frozen=True):
     """How to read live hosts: ``deadline`` in seconds per call, ``agent`` whether to ask guest
     agents; ``root``, ``proc`` and ``logs``: where this host's devices, processes and QEMU logs
-    are found. ``cloud``: how much, and for how long, a cloud is asked."""
+    are found. ``cloud``: how much, and for how long, a cloud is asked. ``calls``: how many calls to
+    one host may be under way at once (None: few on a local socket, many over a network)."""
 
     deadline: float = DEADLINE
     agent: bool = False
@@ -29,6 +30,7 @@ class LiveOptions(msgspec.Struct, frozen=True):
     proc: str = "/proc"
     logs: str = "/var/log/libvirt/qemu"
     cloud: CloudLimits = CloudLimits()
+    calls: int | None = None
 
 
 class LiveDomain(NamedTuple):

@@ -330,6 +330,10 @@ class BenchRun(msgspec.Struct, frozen=True, kw_only=True):
     """Per cent of CPU time lost from which on a run does not count."""
     max_cpu_wait: float | None = None
     """Per cent of a run that a generator may wait for a CPU; with more it does not count."""
+    between: dict[str, float] = {}
+    """``WORKLOAD METRIC`` -> what turns, or boots, were known to differ by from earlier
+    measurements of the host, where that is more than what is assumed anyhow: standard deviation of
+    logarithms, or percentage points of a share."""
     runs_per_turn: int = 1
     """With ``flips`` and ``boots``: runs of a workload between two changes; their mean is one
     value, and a turn is as many blocks."""

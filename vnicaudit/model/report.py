@@ -7,7 +7,9 @@ from typing import Literal
 
 import msgspec
 
+from vnicaudit.model.coverage import Coverage
 from vnicaudit.model.effective import Resolved
+from vnicaudit.model.failure import FailureKind
 from vnicaudit.model.finding import Crashed, Finding, Severity, Skipped
 from vnicaudit.model.location import Location
 from vnicaudit.model.names import NO_NAMES, FixNames
@@ -35,6 +37,15 @@ class ReadError(msgspec.Struct, frozen=True):
     message: str
     file: str | None = None
     line: int | None = None
+
+
+class LostRead(ReadError, frozen=True):
+    """Something of a live host that was not read because the host, or the connection to it,
+    failed; ``failure`` says how. ``whole`` False: it was a guest that kept silent, and not the
+    host, which is not worth another try for it."""
+
+    failure: FailureKind = "broken"
+    whole: bool = True
 
 
 class PutAside(msgspec.Struct, frozen=True):
@@ -225,6 +236,8 @@ class RunEnd(msgspec.Struct, frozen=True):
     targets: tuple[TargetResult, ...]
     summary: Summary
     not_fixed: tuple[NotFixed, ...] = ()
+    coverage: Coverage | None = None
+    """Of the audit of a fleet: the part of it that was looked at."""
 
     @property
     def is_partial(self) -> bool:

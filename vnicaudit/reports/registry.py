@@ -13,16 +13,18 @@ if TYPE_CHECKING:
         csv,
         github,
         gitlab,
+        html,
         json,
         junit,
         markdown,
         openmetrics,
+        prometheus,
         sarif,
         text,
     )
 
     _CHECKED: tuple[Format, ...] = (
-        csv, github, gitlab, json, junit, markdown, openmetrics, sarif, text,
+        csv, github, gitlab, html, json, junit, markdown, openmetrics, prometheus, sarif, text,
     )  # fmt: skip
 
 _FORMATS: Registry[Format] = Registry("format", vnicaudit.reports.formats, Format)

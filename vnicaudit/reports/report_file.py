@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from vnicaudit.model.coverage import Coverage
 from vnicaudit.model.finding import Change, Confidence, Crashed, Finding, Severity, Skipped
 from vnicaudit.model.fix import Fix
 from vnicaudit.model.location import Location
@@ -103,6 +104,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     skipped: tuple[FileSkipped, ...]
     crashed: tuple[FileCrashed, ...]
     suppressed: tuple[FileSuppressed, ...] = ()
+    coverage: Coverage | None = None
+    """Of a fleet: the part of it that was looked at."""
     summary: Summary = Summary()
     not_fixed: tuple[NotFixed, ...] = ()
     """Fixes that were to be made in place and were not; not there where there is none."""

@@ -20,6 +20,7 @@ from vnicaudit.model.finding import (
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.refs import NicRef, Ref
 from vnicaudit.model.report import Audited, RunEnd, TargetResult
+from vnicaudit.reports.coverage import coverage_sentence
 from vnicaudit.reports.tally import SCOPE_WORD, Tally
 
 WORST_FIRST = tuple(reversed(SEVERITIES))
@@ -186,7 +187,8 @@ def closing(tally: Tally, end: RunEnd) -> str:
     """The last line: ``Found 3 problems (1 high, 2 low) in 2 of 12 domains, 24 NICs``. It never
     says that all is well when something could not be read or judged."""
     broken = "; ".join(_broken(tally, end))
-    unjudged = filter(None, (not_judged_sentence(end.targets), *_without_rules(tally)))
+    part = coverage_sentence(end.coverage)
+    unjudged = filter(None, (part, not_judged_sentence(end.targets), *_without_rules(tally)))
     return "; ".join((_closing(tally, end, broken), *unjudged))
 
 

@@ -3,7 +3,8 @@
 A format is a module in :mod:`vnicaudit.reports.formats` that has ``FORMAT`` (its name on the
 command line and its file's name), ``SUMMARY`` (one line for ``--help``), ``NAMES_NOT_JUDGED``
 (whether a report names the parts of files that were not judged: where it does not, the command
-line says so) and ``writer(options)``.
+line says so), ``NEEDS_ROWS`` (whether it shows every NIC, wrong or not: the audit hands on their
+rows then) and ``writer(options)``.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class Format(Protocol):
     FORMAT: str
     SUMMARY: str
     NAMES_NOT_JUDGED: bool
+    NEEDS_ROWS: bool
 
     def writer(self, options: Options) -> ReportWriter:
         """A fresh writer for one report."""

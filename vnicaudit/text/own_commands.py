@@ -24,3 +24,8 @@ def command(words: str, state: str | Path) -> str:
     """``words`` as a command on what is kept in that folder."""
     other = Path(state) != Path(default_state())
     return f"vnicaudit {words}" + (f" --state {path_word(str(state))}" if other else "")
+
+
+def history_command(words: str, place: str) -> str:
+    """``words`` as a command on the history that is kept there (without a password)."""
+    return f"vnicaudit {words} --history {path_word(place)}"

@@ -6,15 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP, sample
 from vnicaudit.bench.judging.catastrophe import silence
 from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.failures import failure_words
+from vnicaudit.bench.judging.order import turns
 from vnicaudit.bench.judging.stopping import NextRun, State, next_step
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
-from vnicaudit.model.measurement import Decision, Failure, Sample, Witness
+from vnicaudit.model.measurement import Decision, Failure, Sample, Witness, Workload
 
 GOOD, BAD = Witness(True, "3 of 3 answered"), Witness(False, "0 of 3 answered")
 UNKNOWN = Witness(None, "ping is not installed")
@@ -159,6 +161,40 @@ def test_where_all_is_dead_it_gives_up_and_tells_what_was_seen_before() -> None:
             "6 runs in a row came to nothing; the last: iperf3: nothing arrived in 1 s; "
             "guard rail path_mtu saw before the first run: 1500 B: none passed",
         )
+
+
+def turned(workloads: Sequence[Workload], runs_per_turn: int, after: Run) -> list[Sample]:
+    """Measure in turns as the collector does, with a dead arm, to the end."""
+    terms = Terms(design="flips", looks=(2, 3, 5), runs_per_turn=runs_per_turn)
+    samples: list[Sample] = []
+    names = [workload.id for workload in workloads]
+    for slot in turns(("before", "after"), names, 5, 7, runs_per_turn):
+        action = "again"
+        while action == "again":
+            one = (after if slot.arm == "after" else works)(slot.arm, slot.block)
+            samples.append(replace(one, workload=slot.workload))
+            state = State(samples=samples, workloads=workloads, arms=["before", "after"])
+            action = next_step(state, terms).action
+        if action != "go-on":
+            break
+    assert action == "stop"
+    return samples
+
+
+@pytest.mark.parametrize(
+    ("workloads", "runs_per_turn", "tries"),
+    [(1, 3, 6), (2, 3, 6), (9, 3, 27), (1, 1, 6), (2, 1, 12)],
+)
+def test_a_dead_arm_does_not_use_up_its_turn(
+    workloads: int, runs_per_turn: int, tries: int
+) -> None:
+    """Each try waits for a time-out. One block in vain is enough, where it is known how the other
+    arm does: with one run a turn, that takes both of its first turns."""
+    several = [replace(TCP, id=f"w{number}") for number in range(workloads)]
+    samples = turned(several, runs_per_turn, fails("tool", GOOD))
+    assert sum(one.arm == "after" for one in samples) == tries
+    rows = compare(samples, several, "before", "after", Terms(design="flips"))
+    assert {row.verdict for row in rows} == {"invalid"}
 
 
 def test_one_arm_alone_is_given_up_after_six_runs() -> None:

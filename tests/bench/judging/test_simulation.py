@@ -4,32 +4,45 @@ the same repetitions; and the bounds that every cell has to hold."""
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
 
 from scripts import simulate_verdicts as simulation
-from scripts.simulate_verdicts import CASES, WORLDS, Case, Cell, World
+from scripts.simulate_verdicts import CASES, ONE_OF_NINE, WORLDS, Case, Cell, World
 
 SHARE = 150
-"""Repetitions, of a thousand and more: half a minute in all."""
+"""Repetitions, of a thousand and more; a third of them where there are nine workloads: half a
+minute in all."""
+NINE = CASES[4]
 BY_CHANCE = 0.22
 """150 repetitions with 5 % each have a larger share than that once in a billion times."""
 
 
-def shown(title: str) -> list[list[str]]:
+def share_of(case: Case) -> int:
+    return SHARE if case.workloads == 1 else SHARE // 3
+
+
+def by_chance(share: float, repetitions: int) -> float:
+    """How far a share of so many may be from another."""
+    return 4.5 * math.sqrt(max(share * (1 - share), 0.005) / repetitions)
+
+
+def shown(title: str, cases: Sequence[Case]) -> list[list[str]]:
     """The rows of a table of the page, without its head."""
     text = simulation.PAGE.read_text("utf-8")
     found = text.partition(simulation.BEGIN)[2].partition(simulation.END)[0].split("\n\n")
     (table,) = (each for each in found if title in each)
     rows = [[part.strip() for part in row.strip("|").split("|")] for row in table.splitlines()]
-    assert rows[0][1:] == [case.name for case in CASES]
+    assert rows[0][1:] == [case.name for case in cases]
     return rows[2:]
 
 
 def cell(effect: float, world: World, case: Case) -> Cell:
     """A cell of the page: ``1.2 / 0.8 (13.1)``."""
-    rows = {row[0]: row for row in shown(simulation.TITLES[effect])}
-    said = rows[world.name][1 + CASES.index(case)]
+    cases = simulation.cases_of(effect)
+    rows = {row[0]: row for row in shown(simulation.TITLES[effect], cases)}
+    said = rows[world.name][1 + cases.index(case)]
     numbers = [float(part) for part in said.replace("(", "/").replace(")", "").split("/")]
     return Cell(*numbers)
 
@@ -39,22 +52,28 @@ def cell(effect: float, world: World, case: Case) -> Cell:
 def test_without_a_change_none_is_found(world: World, case: Case) -> None:
     """In every world, of every design, and as the page says."""
     said = cell(0.0, world, case)
-    found = simulation.cell(case, world, 0.0, SHARE)
+    found = simulation.cell(case, world, 0.0, share_of(case))
     for wanted, seen in ((said.regressed, found.regressed), (said.improved, found.improved)):
         assert wanted <= simulation.BOUND
         assert seen / 100 <= BY_CHANCE
         share = wanted / 100
-        spread = math.sqrt(max(share * (1 - share), 0.005) / SHARE)
-        assert seen / 100 == pytest.approx(share, abs=4.5 * spread)
+        assert seen / 100 == pytest.approx(share, abs=by_chance(share, share_of(case)))
 
 
 @pytest.mark.parametrize("world", WORLDS[:5], ids=lambda world: world.name)
-def test_a_loss_is_found_as_often_as_the_page_says(world: World) -> None:
-    case = CASES[0]
+@pytest.mark.parametrize("case", [CASES[0], NINE, ONE_OF_NINE], ids=lambda case: case.name)
+def test_a_loss_is_found_as_often_as_the_page_says(world: World, case: Case) -> None:
     said = cell(-0.10, world, case).regressed / 100
-    seen = simulation.cell(case, world, -0.10, SHARE).regressed / 100
-    spread = math.sqrt(max(said * (1 - said), 0.005) / SHARE)
-    assert seen == pytest.approx(said, abs=4.5 * spread)
+    seen = simulation.cell(case, world, -0.10, share_of(case)).regressed / 100
+    assert seen == pytest.approx(said, abs=by_chance(said, share_of(case)))
+
+
+@pytest.mark.parametrize("effect", [-0.10, 0.10])
+def test_a_change_of_all_of_nine_workloads_is_decided(effect: float) -> None:
+    """With five turns nothing could be: the smallest p of five against five is 0.0079, and nine
+    times that is more than any look spends."""
+    found = cell(effect, WORLDS[0], NINE)
+    assert (found.regressed if effect < 0 else found.improved) > 95
 
 
 def test_the_same_seed_says_the_same() -> None:

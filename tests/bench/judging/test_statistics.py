@@ -29,6 +29,7 @@ from vnicaudit.bench.judging.statistics import (
     two_bands,
     variation,
 )
+from vnicaudit.bench.judging.terms import alphas_of_turns, turns_decide, usual_turns
 from vnicaudit.bench.metrics import METRICS
 
 referee = importlib.import_module("scipy.stats")
@@ -294,7 +295,7 @@ class TestTurns:
         assert found.interval(0.05) == pytest.approx((wanted.low, wanted.high), rel=1e-8)
         assert found.p == pytest.approx(referee.ttest_ind(after, before).pvalue, rel=1e-8)
 
-    @pytest.mark.parametrize(("turns", "least"), [(2, 0.15), (3, 0.08), (4, 0.08)])
+    @pytest.mark.parametrize(("turns", "least"), [(2, 0.15), (3, 0.15), (4, 0.08)])
     def test_turns_that_are_alike_by_chance_say_little(self, turns: int, least: float) -> None:
         shift = shift_of(GOODPUT, [1e9] * turns, [1.2e9] * turns, "flips")
         assert shift is not None
@@ -304,6 +305,29 @@ class TestTurns:
             2 * 1.95996 * least * math.sqrt(2 / turns), rel=1e-4
         )
         assert (shift.p < 0.05) == (interval.low > 0)
+
+    @pytest.mark.parametrize(
+        ("comparisons", "last"),
+        [(0, 5), (1, 5), (2, 5), (3, 6), (9, 6), (10, 7), (34, 7), (35, 8), (1000, 10)],
+    )
+    def test_the_last_turns_can_tell_a_difference_among_all_comparisons(
+        self, comparisons: int, last: int
+    ) -> None:
+        """With all values of one arm above all of the other, and Holm's adjustment, p is below
+        what the last look spends; with one turn less it is not."""
+        assert usual_turns(comparisons) == (2, 3, last)
+        spent = alphas_of_turns((2, 3, last))[-1]
+        assert comparisons * smallest_p(last, last) <= spent
+        assert last == 5 or comparisons * smallest_p(last - 1, last - 1) > spent
+        least = holm(dict.fromkeys(range(comparisons), smallest_p(last, last)))
+        assert all(p <= spent for p in least.values())
+
+    def test_few_turns_can_always_tell_a_large_one(self) -> None:
+        assert turns_decide((2, 3, 4), 100)
+        assert turns_decide((2,), 100)
+        assert not turns_decide((2, 3, 5), 3)
+        assert turns_decide((5,), 6)  # one look spends all of it
+        assert not turns_decide((5,), 7)
 
     def test_one_turn_says_nothing(self) -> None:
         assert shift_of(GOODPUT, [1e9], [2e9, 2e9], "boots") is None

@@ -104,14 +104,16 @@ class TestRunsThatDoNotCount:
 
 class TestCatastrophe:
     def test_is_measured_again_and_then_ends_it(self) -> None:
-        samples = [*mixed([9.0e9, 9.1e9], [9.2e9]), sample(1e6, "after", 1)]
-        assert step(samples) == NextRun(
-            "again", "less than half of what it was before; once more, to be sure"
-        )
-        found = step([*samples, sample(1.2e6, "after", 1)])
+        samples = mixed([9.0e9, 9.1e9], [9.2e9])
+        for value in (1e6, 1.2e6):
+            samples.append(sample(value, "after", 1))
+            assert step(samples) == NextRun(
+                "again", "less than half of what it was before; once more, to be sure"
+            )
+        found = step([*samples, sample(1.1e6, "after", 1)])
         reason = (
-            "tcp, goodput: after 1.00 Mb/s and 1.20 Mb/s, twice in a row less than half of the "
-            "9.05 Gb/s before, and less than any run before"
+            "tcp, goodput: after 1.00 Mb/s, 1.20 Mb/s and 1.10 Mb/s, three times in a row less "
+            "than half of the 9.05 Gb/s before, and less than any run before"
         )
         assert found == NextRun("stop", reason, (reason,))
 
@@ -120,22 +122,24 @@ class TestCatastrophe:
         before = [12e9, 4e9, 14e9, 13e9]
         assert step(mixed(before, [11e9, 4.4e9, 5.5e9])).action == "go-on"
 
-    def test_one_bad_run_is_none(self) -> None:
-        samples = [*mixed([9.0e9, 9.1e9], [9.2e9]), sample(1e6, "after", 1)]
+    @pytest.mark.parametrize("bad", [1, 2])
+    def test_one_bad_run_is_none_and_two_are_none(self, bad: int) -> None:
+        """One run in twenty is that bad on some hosts: two in a row are a matter of time."""
+        samples = [*mixed([9.0e9, 9.1e9], [9.2e9]), *[sample(1e6, "after", 1)] * bad]
         assert step([*samples, sample(9e9, "after", 1)]) == GO_ON
 
-    def test_two_bad_runs_apart_are_none(self) -> None:
-        after = [1e6, 9e9, 1e6, 9e9]
-        assert step(mixed([9e9] * 4, after)).action == "go-on"
+    def test_bad_runs_apart_are_none(self) -> None:
+        after = [1e6, 1e6, 9e9, 1e6, 1e6, 9e9]
+        assert step(mixed([9e9] * 6, after)).action == "go-on"
 
     def test_nothing_carried(self) -> None:
-        assert step(mixed([9e9, 9e9], [0.0, 0.0])).catastrophe
+        assert step(mixed([9e9] * 3, [0.0] * 3)).catastrophe
 
     def test_is_not_seen_before_it_is_known_what_is_usual(self) -> None:
         assert step(mixed([9e9], [1e6])) == GO_ON
 
     def test_when_both_fall_the_change_is_not_what_did_it(self) -> None:
-        assert step(mixed([9e9, 9e9, 9e9, 1e6], [9e9, 9e9, 1e6, 1e6])) == GO_ON
+        assert step(mixed([9e9, 9e9, 9e9, 1e6], [9e9, 1e6, 1e6, 1e6])) == GO_ON
 
     def test_nothing_gets_through_any_more(self) -> None:
         """What the engines really say of a dead path: an error, and no value."""
@@ -169,7 +173,7 @@ class TestCatastrophe:
 
     @pytest.mark.parametrize("design", ["paths", "single"])
     def test_a_slow_path_is_none(self, design: Design) -> None:
-        assert step(mixed([9e9, 9e9], [1e6, 1e6]), Terms(design=design)) == GO_ON
+        assert step(mixed([9e9] * 3, [1e6] * 3), Terms(design=design)) == GO_ON
 
 
 class TestGuardRails:

@@ -145,6 +145,32 @@ def test_when_it_is_judged(
     assert profile.catastrophe_only == ("catastrophe" in keys)
 
 
+@pytest.mark.parametrize(
+    ("lines", "comparisons", "turns"),
+    [
+        ("", 1, (2, 3, 5)),
+        ("connections = [1, 2]", 2, (2, 3, 5)),
+        ("connections = [1, 2, 3]", 3, (2, 3, 6)),
+        (f"connections = {list(range(1, 10))}", 9, (2, 3, 6)),
+        (f"connections = {list(range(1, 11))}", 10, (2, 3, 7)),
+        (f"connections = {list(range(1, 36))}", 35, (2, 3, 8)),
+        (f'connections = {list(range(1, 36))}\nprimary = ["*.c1"]', 1, (2, 3, 5)),
+        ('directions = ["tx", "rx"]\ndecides = ["goodput", "target_cpu_per_gbit"]', 4, (2, 3, 6)),
+    ],
+)
+def test_more_comparisons_take_more_turns(
+    load: Load, lines: str, comparisons: int, turns: tuple[int, ...]
+) -> None:
+    """Only what is primary counts, and every metric of it."""
+    profile = load(workload(lines))
+    assert (profile.comparisons, profile.turns) == (comparisons, turns)
+
+
+def test_turns_of_its_own_are_those(load: Load) -> None:
+    text = workload(f"connections = {list(range(1, 10))}")
+    assert load(f"turns = [4, 8]\n{text}").turns == (4, 8)
+
+
 def workload(lines: str) -> str:
     return f'title = "t"\n[[workload]]\nengine = "talk"\npatterns = ["tcp"]\n{lines}\n'
 

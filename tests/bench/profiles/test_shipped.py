@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from vnicaudit.bench.judging.terms import turns_decide
 from vnicaudit.bench.profiles.load import FOLDER, load_profile, shipped_profiles
 from vnicaudit.bench.profiles.profile import estimate, sample_seconds
+from vnicaudit.bench.trials.learning import NO_HISTORY
+from vnicaudit.bench.trials.planning import what_runs_show
 from vnicaudit.reports.profiles.text import lasting
 
 NAMES = ("dns", "ibm-z", "line-100g", "loaded", "quick", "smoke", "switch-dns", "vduse")
@@ -39,6 +42,14 @@ def test_each_says_what_it_is_for_and_decides_something(name: str) -> None:
     assert profile.name == name
     assert profile.description
     assert any(workload.primary for workload in profile.workloads)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_can_tell_a_difference_from_chance(name: str) -> None:
+    """Among all its primary comparisons, by its runs and by its turns."""
+    profile = load_profile(name)
+    assert profile.catastrophe_only or what_runs_show(profile, NO_HISTORY) == ""
+    assert turns_decide(profile.turns, profile.comparisons)
 
 
 def test_smoke_takes_under_a_minute_and_both_directions() -> None:
@@ -114,7 +125,7 @@ def test_line_100g_has_one_stream_and_many() -> None:
         (number, 16384, 60) for number in (1, 25, 30)
     }
     assert {each.direction for each in streams} == {"tx", "rx"}
-    assert profile.looks == (5,)
+    assert profile.looks == (6,)
     assert profile.designs == ("paths",)
 
 

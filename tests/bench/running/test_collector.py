@@ -266,8 +266,8 @@ def test_a_catastrophe_waits_for_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     step = one.collect(plan, {"a": opened("a"), "b": opened("b")}, judged(one, terms, ("a", "b")))
     assert step.action == "stop"
     assert len(step.catastrophe) == 1
-    assert len(engine.runs) == 5
-    assert len(told.said) == 2
+    assert len(engine.runs) == 6
+    assert len(told.said) == 3
 
 
 def test_what_is_not_checked_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

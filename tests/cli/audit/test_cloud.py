@@ -85,7 +85,8 @@ class TestAudit:
         assert target["calls"] == {"identity": 1, "compute": 1005, "network": 4}
 
     @pytest.mark.parametrize(
-        "name", ["csv", "github", "gitlab", "junit", "markdown", "openmetrics", "sarif"]
+        "name",
+        ["csv", "github", "gitlab", "junit", "markdown", "openmetrics", "prometheus", "sarif"],
     )
     def test_every_format_can_write_it(self, name: str) -> None:
         result = inside("audit", TARGET, "--format", name, "--select", "VNIC001")

@@ -159,6 +159,23 @@ def test_it_takes_turns_unless_nothing_but_a_catastrophe_is_looked_for(
     assert host.result().run.looks == ((2, 3, 5) if design == "boots" else (5,))
 
 
+@pytest.mark.parametrize(
+    ("designs", "design"),
+    [
+        ('["single-flip", "boots"]', "single-flip"),
+        ('["live-flip", "single-flip"]', "single-flip"),
+        ('["flips", "single-flip"]', "boots"),
+        ('["paths"]', "boots"),
+    ],
+)
+def test_the_profile_says_which_design_suits_it(host: Host, designs: str, design: str) -> None:
+    """The first that can be done with a plan; where none of them can, what usually is done."""
+    (host.folder / "p.toml").write_text(f"designs = {designs}\n{PROFILE}")
+    host.levels["virtio"] = 5e9
+    assert host.apply() == 0
+    assert host.result().run.design == design
+
+
 def test_what_it_costs_is_told_before_anything_is_done(host: Host, capsys: Capture) -> None:
     """Four turns of three runs of 11.5 s, five power cycles; at most ten turns."""
     host.levels["virtio"] = 5e9
@@ -167,6 +184,29 @@ def test_what_it_costs_is_told_before_anything_is_done(host: Host, capsys: Captu
     told = "Measuring: 1 NIC, for each 4 turns with 4 power cycles, about "
     assert said.index(told) < said.index("shutting down")
     assert "where that does not decide it, up to 10 turns with 1" in said
+
+
+def test_turns_that_can_decide_nothing_are_told(host: Host, capsys: Capture) -> None:
+    wide = PROFILE.replace("patterns = ", "connections = [1, 2, 3]\npatterns = ")
+    told = (
+        "5 turns of each arm cannot tell any difference from chance among 3 primary comparisons: "
+        "profile p needs 6 (turns = [2, 3, 6]), or fewer primary workloads"
+    )
+    for text, said in ((f"turns = [2, 3, 5]\n{wide}", True), (wide, False)):
+        (host.folder / "p.toml").write_text(text)
+        host.levels["virtio"] = 5e9
+        host.apply()
+        assert (told in " ".join(capsys.readouterr().err.split())) is said
+
+
+def test_a_host_is_known_from_its_last_measurement(host: Host, capsys: Capture) -> None:
+    host.levels["virtio"] = 5e9
+    for number in range(2):
+        host.apply()
+        said = capsys.readouterr().err
+        known = "from 1 measurement of this host: turns differ by 0 %, runs by 1 %; 5 turns planned"
+        assert (known in said) == bool(number)
+    assert said.index(known) < said.index("Measuring: 1 NIC")
 
 
 @pytest.mark.parametrize("design", ["single-flip", "flips"])

@@ -8,7 +8,7 @@ import pytest
 
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host
-from vnicaudit.model.report import ReadError
+from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.platforms.libvirt import workers
 from vnicaudit.platforms.libvirt.domains import Surroundings
 from vnicaudit.platforms.libvirt.read import stream
@@ -66,7 +66,7 @@ def test_a_domain_that_hangs_costs_no_other_domain(
     handles: list[Any] = [Handle(name) for name in names]
     handles[place] = Handle(names[place], end)
     pulse = Pulse(0.3)
-    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), shelf)
+    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), shelf, threads=2)
     listing = DomainListing(tuple(handles), frozenset(), frozenset(), frozenset())
     threads = WorkerThreads(2, pulse.beat)
     fetch_all(listing, threads, visit)
@@ -78,5 +78,9 @@ def test_a_domain_that_hangs_costs_no_other_domain(
         name for name in names if name != names[place]
     ]
     assert [item for item in found if isinstance(item, ReadError)] == [
-        ReadError(f"domain 'vm-{place:02}': not read: no answer within 0.3 s")
+        LostRead(
+            f"domain 'vm-{place:02}': not read: no answer within 0.3 s",
+            failure="deadline",
+            whole=False,
+        )
     ]

@@ -64,7 +64,7 @@ def test_a_format_that_is_named_wins(guest: Path, tmp_path: Path) -> None:
     assert (tmp_path / "b.csv").read_text().startswith('"rule","name",')
 
 
-@pytest.mark.parametrize("name", ["report.html", "report.yaml"])
+@pytest.mark.parametrize("name", ["report.pdf", "report.yaml"])
 def test_a_suffix_of_no_format_is_refused(guest: Path, tmp_path: Path, name: str) -> None:
     result = inside("audit", guest, "-o", tmp_path / name)
     assert result.returncode == 2

@@ -1,12 +1,20 @@
-"""OpenMetrics, read by Prometheus' own parser."""
+"""OpenMetrics, read by Prometheus' own parser, and the text format, checked by promtool."""
 
 from __future__ import annotations
 
+import os
+import stat
+from pathlib import Path
+
 import msgspec
+import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
+from tests.cli.inside import inside
+from tests.promtool import checked_metrics
+from tests.reports.samples import CLEAN, OK_END, RULES, STREAM, WEB_01, finding, written
 from vnicaudit.model.owner import OutsideOwner
+from vnicaudit.model.report import Audited
 
 Samples = dict[str, list[tuple[dict[str, str], float]]]
 
@@ -25,8 +33,55 @@ def test_findings_are_counted_by_rule_severity_and_owner() -> None:
     assert found["vnicaudit_findings"] == [
         ({"rule": "VNIC001", "severity": "high", "owner": "libvirt"}, 2),
         ({"rule": "VNIC009", "severity": "low", "owner": "libvirt"}, 2),
+        ({"rule": "VNIC020", "severity": "high", "owner": "libvirt"}, 0),
         ({"rule": "VNIC030", "severity": "medium", "owner": "libvirt"}, 2),
     ]
+
+
+def test_a_rule_that_finds_nothing_reads_0_and_does_not_go_away() -> None:
+    found = samples(written("openmetrics", stream=[CLEAN], end=OK_END))["vnicaudit_findings"]
+    assert [(labels["rule"], value) for labels, value in found] == [(r.id, 0) for r in RULES]
+    assert {labels["severity"] for labels, _ in found} == {"high", "low", "medium"}
+
+
+def test_by_severity_there_is_every_one_and_the_totals_are_equal() -> None:
+    found = samples(written("openmetrics"))
+    by = {labels["severity"]: value for labels, value in found["vnicaudit_findings_by_severity"]}
+    assert by == {"info": 0, "low": 1, "medium": 1, "high": 2, "error": 0}
+    assert sum(by.values()) == sum(value for _, value in found["vnicaudit_findings"])
+
+
+@pytest.mark.parametrize("stream", [STREAM, [CLEAN], []])
+def test_promtool_has_no_complaint_of_the_text_format(stream: list[Audited]) -> None:
+    text = checked_metrics(written("prometheus", stream=stream))
+    assert "# EOF" not in text
+    assert "# UNIT" not in text
+    assert samples(f"{text}# EOF\n") == samples(written("openmetrics", stream=stream))
+
+
+def test_no_family_is_named_without_a_sample() -> None:
+    lines = written("openmetrics", stream=[CLEAN], end=OK_END).splitlines()
+    named = {line.split()[2] for line in lines if line.startswith("# TYPE")}
+    assert named == {line.split("{")[0].split()[0] for line in lines if line[0] != "#"}
+    assert "vnicaudit_crashed" not in named
+
+
+@pytest.mark.parametrize(
+    "options", [("--format", "prometheus", "-o", "vnic.prom"), ("-o", "vnic.prom")]
+)
+def test_the_collector_of_another_user_can_read_the_file_and_never_half_of_it(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    mask, target = os.umask(0o077), tmp_path / "guests"
+    target.mkdir()
+    try:
+        for _ in range(2):
+            inside("audit", target, *options, "--fail-on", "never", cwd=tmp_path)
+            assert stat.S_IMODE((tmp_path / "vnic.prom").stat().st_mode) == 0o644
+    finally:
+        os.umask(mask)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["guests", "vnic.prom"]
+    checked_metrics((tmp_path / "vnic.prom").read_text())
 
 
 def test_totals_skips_crashes_and_unread_targets() -> None:
@@ -37,6 +92,7 @@ def test_totals_skips_crashes_and_unread_targets() -> None:
     assert single == {
         "vnicaudit_domains": 4,
         "vnicaudit_nics": 5,
+        "vnicaudit_crashes": 1,
         "vnicaudit_suppressed": 1,
         "vnicaudit_baselined": 2,
         "vnicaudit_targets": 3,
@@ -50,13 +106,14 @@ def test_totals_skips_crashes_and_unread_targets() -> None:
 def test_a_clean_run_has_totals_and_ends_properly() -> None:
     text = written("openmetrics", stream=[CLEAN], end=OK_END)
     assert text.endswith("# EOF\n")
-    assert "vnicaudit_findings" not in samples(text)
+    assert samples(text)["vnicaudit_domains"] == [({}, 1)]
 
 
 def test_label_values_are_escaped() -> None:
     odd = finding('VNIC"\\\n', owner="nova")
     stream = [msgspec.structs.replace(WEB_01, findings=(odd,))]
-    [(labels, _)] = samples(written("openmetrics", stream=stream))["vnicaudit_findings"]
+    found = samples(written("openmetrics", stream=stream))["vnicaudit_findings"]
+    (labels,) = (labels for labels, value in found if value)
     assert labels["rule"] == 'VNIC"\\\\n'
 
 
@@ -66,5 +123,5 @@ def test_ever_new_owners_do_not_make_ever_new_series() -> None:
         for number in range(5010)
     ]
     found = samples(written("openmetrics", stream=stream))["vnicaudit_findings"]
-    assert len(found) == 5001
+    assert len([value for _, value in found if value]) == 5001
     assert ({"rule": "VNIC001", "severity": "high", "owner": "other"}, 10) in found

@@ -112,6 +112,11 @@ class MacTable:
         return True
 
 
+def left_out_note(number: int) -> str:
+    """The note that a table had no room for some NICs."""
+    return f"{number:,} NICs were not compared with the others by their MAC address: too many"
+
+
 class MacAuditor:
     """Judges NICs that share a MAC address by a fixed set of rules."""
 

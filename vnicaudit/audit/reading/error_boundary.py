@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from vnicaudit.base.cpu_deadline import FILE_SECONDS, OutOfTime, is_timed, within
 from vnicaudit.errors import TargetError, VnicauditError
-from vnicaudit.model.report import ReadError
+from vnicaudit.model.failure import failure_kind
+from vnicaudit.model.report import LostRead, ReadError
 
 T = TypeVar("T")
 
@@ -19,13 +20,21 @@ def guarded(place: str, items: Iterator[T]) -> Iterator[T | ReadError]:
     try:
         yield from items
     except TargetError as error:
-        yield ReadError(error.message, error.file, error.line)
+        yield _unread(error)
     except OSError as error:
-        yield ReadError(error.strerror or str(error), place)
+        yield LostRead(error.strerror or str(error), place, failure="broken")
     except VnicauditError:
         raise
     except Exception as error:  # an edge: a host's failure costs that host, not the run
-        yield ReadError(f"unexpected failure: {type(error).__name__}: {error}", place)
+        text = f"unexpected failure: {type(error).__name__}: {error}"
+        yield LostRead(text, place, failure="internal")
+
+
+def _unread(error: TargetError) -> ReadError:
+    kind = failure_kind(error.failure)
+    if kind is None:
+        return ReadError(error.message, error.file, error.line)
+    return LostRead(error.message, error.file, error.line, kind)
 
 
 def guarded_file(

@@ -6,10 +6,10 @@ audit knows which there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from vnicaudit.audit.reading.targets import CloudReading, Target, TargetKind
+from vnicaudit.audit.reading.targets import CloudReading, Target, TargetKind, target_of
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.shipped import wordings_with
 from vnicaudit.knowledge.fixes.wording import Wording
@@ -19,6 +19,7 @@ from vnicaudit.model.platform_name import PlatformName
 
 if TYPE_CHECKING:
     from vnicaudit.audit.effective import Resolver
+    from vnicaudit.audit.reading.targets import Met
     from vnicaudit.model.live import LiveOptions
 
 
@@ -92,6 +93,22 @@ class Platforms:
         if kind is None or kind.cloud is None:
             raise KeyError(target.kind)
         return kind.cloud(target.name, live)
+
+    def read_live(self, name: str, live: LiveOptions) -> Iterator[Met]:
+        """What runs at a target. Raises KeyError for one that is not read live, UsageError for one
+        that makes no sense."""
+        kind = self.kind_of(target_of(name, self.targets))
+        if kind is None or kind.read is None:
+            raise KeyError(name)
+        return kind.read(name, live)
+
+    def probe(self, name: str, live: LiveOptions) -> str:
+        """What answers at a target that is read live, in a few words. Raises TargetError where
+        nothing does, KeyError for a target that cannot be tried."""
+        kind = self.kind_of(target_of(name, self.targets))
+        if kind is None or kind.probe is None:
+            raise KeyError(name)
+        return kind.probe(name, live)
 
     def place_of(self, field: str, domain: DomainConfig) -> str:
         """Where a field of a NIC stands in a definition, relative to the NIC."""

@@ -15,6 +15,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.report import ReadError
 
 if TYPE_CHECKING:
+    from vnicaudit.model.compute_node import ComputeNode
     from vnicaudit.model.file_kind import Item
     from vnicaudit.model.host import Host
     from vnicaudit.model.live import CloudItem, LiveDefinition, LiveDomain, LiveOptions
@@ -58,6 +59,10 @@ class TargetKind(NamedTuple):
     """Raises MissingExtraError where reading it needs a package that is not there."""
     read: Callable[[str, LiveOptions], Iterator[Met]] | None = None
     """What runs there; None: it is a cloud."""
+    waits: Callable[[str], bool] = lambda _name: False
+    """True where reading a target is waiting for another machine, so that several are read side by
+    side, in threads. What this machine itself tells is read by the main thread, which alone can be
+    stopped where an input takes too long (:mod:`vnicaudit.base.cpu_deadline`)."""
     definitions: (
         Callable[[str, LiveOptions], Iterator[Host | LiveDefinition | ReadError]] | None
     ) = None
@@ -66,6 +71,11 @@ class TargetKind(NamedTuple):
     """Why there is no plan for such a target, and what to give instead, where none plans it."""
     cloud: Callable[[str, LiveOptions], CloudReading] | None = None
     """All that is in a cloud, whose servers are joined with what runs; None: it is none."""
+    probe: Callable[[str, LiveOptions], str] | None = None
+    """Connects to what runs there and leaves again: what answers, in a few words. Raises
+    TargetError."""
+    compute_nodes: Callable[[str, LiveOptions], list[ComputeNode]] | None = None
+    """The hosts of a cloud that run its servers. Raises TargetError where they cannot be told."""
     expanded: Callable[[str, LiveOptions], list[str]] = _itself
     """The targets that one stands for. Raises UsageError where what is configured of it is
     wrong."""

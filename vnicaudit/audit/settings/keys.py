@@ -173,6 +173,15 @@ class Settings(
         Annotated[float, msgspec.Meta(gt=0)] | None,
         _key("Seconds a live host may keep silent. Without it, 30.", 10.0),
     ] = None
+    history: Annotated[
+        str | None,
+        _key(
+            "Where audits of a fleet are remembered: a file, or a PostgreSQL database. Without it, "
+            "a file in the state folder. A password does not belong here: PGPASSFILE, or a "
+            "service, has it.",
+            "postgresql://audit@db.example.org/vnicaudit",
+        ),
+    ] = None
     suppress: Annotated[
         tuple[SuppressTable, ...], _key("Findings that somebody accepted, with a reason.")
     ] = ()

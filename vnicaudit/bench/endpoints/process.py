@@ -18,16 +18,15 @@ from vnicaudit.errors import EndpointError
 
 ANSWER_MAX = 8 * 2**20
 """Bytes: many times what the supervisor answers at once."""
-_TOO_MUCH = f"its answer is longer than {ANSWER_MAX >> 20} MiB"
 _POLL_SECONDS = 0.05
 _SOON_SECONDS = 0.001
 _GRACE_SECONDS = 0.5
 
 
-def run_here(argv: Sequence[str], seconds: float) -> Answer:
+def run_here(argv: Sequence[str], seconds: float, most: int = ANSWER_MAX) -> Answer:
     """Run a program to its end, with nothing to read and no terminal: ssh and sudo cannot ask, and
-    Ctrl-C does not reach it. Raises EndpointError where it is not there, says too much, or has not
-    ended in time.
+    Ctrl-C does not reach it. Raises EndpointError where it is not there, says more than ``most``
+    bytes, or has not ended in time.
 
     What it says goes to files: a pipe would stay open for as long as something that it left in the
     background holds it.
@@ -35,13 +34,13 @@ def run_here(argv: Sequence[str], seconds: float) -> Answer:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = _started(argv, out, err)
         try:
-            code = _end_of(process, seconds, (out, err))
+            code = _end_of(process, seconds, (out, err), most)
         except BaseException:
             _let_end(process)
             raise
         if code is None:
             raise EndpointError(f"{argv[0]} had no answer within {seconds:g} s")
-        return Answer(code, _output(out), _output(err))
+        return Answer(code, _output(out, most), _output(err, most))
 
 
 def _started(argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -62,7 +61,7 @@ def _started(argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> subprocess.
 
 
 def _end_of(
-    process: subprocess.Popen[bytes], seconds: float, streams: Sequence[IO[bytes]]
+    process: subprocess.Popen[bytes], seconds: float, streams: Sequence[IO[bytes]], most: int
 ) -> int | None:
     """The exit code; None: it was ended because its time was over. It is looked for often in the
     beginning: most are short."""
@@ -72,9 +71,9 @@ def _end_of(
         if elapsed > seconds:
             _kill(process)
             return None
-        if any(_size(stream) > ANSWER_MAX for stream in streams):
+        if any(_size(stream) > most for stream in streams):
             _kill(process)  # no moment of grace: it fills the disk
-            raise EndpointError(_TOO_MUCH)
+            raise _too_much(most)
         time.sleep(min(_POLL_SECONDS, _SOON_SECONDS + elapsed / 20))
     return process.returncode
 
@@ -93,13 +92,17 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         process.wait(_GRACE_SECONDS)
 
 
-def _output(stream: IO[bytes]) -> bytes:
+def _output(stream: IO[bytes], most: int) -> bytes:
     """Return all that was printed. Raises EndpointError where it is too much: a program that ended
     before it was looked at may have printed that."""
-    if _size(stream) > ANSWER_MAX:
-        raise EndpointError(_TOO_MUCH)
+    if _size(stream) > most:
+        raise _too_much(most)
     stream.seek(0)
-    return stream.read(ANSWER_MAX)
+    return stream.read(most)
+
+
+def _too_much(most: int) -> EndpointError:
+    return EndpointError(f"its answer is longer than {most >> 20} MiB")
 
 
 def _size(stream: IO[bytes]) -> int:

@@ -1,9 +1,11 @@
 """Runs so bad that no statistics are needed.
 
 A change that leaves a guest with a tenth of its network must not wait for its tenth run: one run
-under half of what is usual is repeated at once, and if the second is as bad, that is enough. Both
-have to be worse than any run before as well: where other work halves a run now and then, it is not
-the change that did. Only throughput and rates count: a tail of latency doubles by chance.
+under half of what is usual is repeated at once, and if three in a row are as bad, that is enough.
+All have to be worse than any run before as well: where other work halves a run now and then, it is
+not the change that did. Two in a row would not do: where one run in twenty is that bad, chance
+makes such a pair in a quarter of all measurements of nine workloads, and three in a row in two of a
+hundred. Only throughput and rates count: a tail of latency doubles by chance.
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ from vnicaudit.model.measurement import Sample, Workload
 
 _SHARE = 0.5
 """Of the median before."""
+
+_IN_A_ROW = 3
+"""Runs after the change that have to be as bad, one after the other."""
 
 KNOWN = 2
 """Runs before that there have to be, to know what is usual."""
@@ -40,9 +45,9 @@ def catastrophe(
     samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
 ) -> tuple[str, ...]:
     """Reasons, one for each metric that fell below half of its median before, and below every run
-    before, in two runs after the change that followed one another; empty: none."""
+    before, in three runs after the change that followed one another; empty: none."""
     found = _fallen(samples, workloads, before_arm, after_arm)
-    return tuple(_sentence(watched, after_arm, *values) for watched, values in found)
+    return tuple(_sentence(watched, after_arm, values) for watched, values in found)
 
 
 def fallen_metrics(
@@ -55,13 +60,14 @@ def fallen_metrics(
 
 def _fallen(
     samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
-) -> Iterator[tuple[WatchedMetric, tuple[float, float]]]:
+) -> Iterator[tuple[WatchedMetric, tuple[float, ...]]]:
+    """Metrics that fell, with the first runs that say so."""
     runs = _by_arm(samples)
     for watched in _watched(runs, workloads, before_arm):
         values = list(_values(runs[watched.workload, after_arm], watched.metric.name))
-        for first, second in pairwise(values):
-            if max(first, second) < watched.least:
-                yield watched, (first, second)
+        for together in zip(*(values[place:] for place in range(_IN_A_ROW)), strict=False):
+            if max(together) < watched.least:
+                yield watched, together
                 break
 
 
@@ -169,10 +175,11 @@ def _values(runs: Sequence[Sample], metric: str) -> Iterator[float]:
             yield value
 
 
-def _sentence(watched: WatchedMetric, arm: str, first: float, second: float) -> str:
+def _sentence(watched: WatchedMetric, arm: str, values: Sequence[float]) -> str:
     unit = watched.metric.unit
-    seen = f"{amount(first, unit)} and {amount(second, unit)}"
+    *first, last = (amount(value, unit) for value in values)
     return (
-        f"{watched.workload}, {watched.metric.name}: {arm} {seen}, twice in a row less than half "
-        f"of the {amount(watched.usual, unit)} before, and less than any run before"
+        f"{watched.workload}, {watched.metric.name}: {arm} {', '.join(first)} and {last}, "
+        f"three times in a row less than half of the {amount(watched.usual, unit)} before, and "
+        "less than any run before"
     )

@@ -11,6 +11,7 @@ from vnicaudit.bench.judging.ceiling import ceiling, fills, path_of
 from vnicaudit.bench.judging.drift import Level, Series, levelled
 from vnicaudit.bench.judging.effect import (
     Deciding,
+    amount_of,
     centres_of,
     deciding,
     effect_of,
@@ -18,9 +19,10 @@ from vnicaudit.bench.judging.effect import (
     margin_of,
     shift_of,
 )
+from vnicaudit.bench.judging.shifts import Shift
 from vnicaudit.bench.judging.sides import Side, Sides, effect_notes, runs_of, side_notes
 from vnicaudit.bench.judging.statistics import holm, median, median_interval, variation
-from vnicaudit.bench.judging.terms import Terms
+from vnicaudit.bench.judging.terms import Terms, between_key
 from vnicaudit.bench.judging.verdict import fewest_runs, may_be_chance, verdict_of
 from vnicaudit.bench.metrics import METRICS, Metric
 from vnicaudit.errors import UsageError
@@ -69,7 +71,7 @@ def compare(
                 if workload.id in silent and one.primary:
                     one = _harmed(one, f"nothing got through in {after_arm}")
                 elif (workload.id, metric.name) in fallen and one.verdict in _OPEN and one.primary:
-                    one = _harmed(one, "less than half of what it was before, twice in a row")
+                    one = _harmed(one, "less than half of what it was before, three times in a row")
                 found.append(one if _has_values(of_this, metric) else _set_aside(one))
     found.sort(key=lambda each: not each.primary)
     return tuple(
@@ -109,10 +111,14 @@ def comparison_of(workload: Workload, metric: Metric, sides: Sides, terms: Terms
     """One metric of one workload; ``p_holm`` is not adjusted yet."""
     before, after = sides.before.runs.values, sides.after.runs.values
     level = _level(metric, sides, terms)
-    shift = shift_of(metric, level.before, level.after, terms.design)
+    between = terms.between.get(between_key(workload.id, metric.name), 0.0)
+    shift = shift_of(metric, level.before, level.after, terms.design, between)
     alpha = terms.alpha(min(len(before), len(after)))
     found = deciding(metric, shift, alpha) if shift else None
     notes = [*effect_notes(metric, shift, found, alpha)]
+    if between and shift and _is_wider(shift, shift_of(metric, *level[:2], terms.design)):
+        size = amount_of(metric, between)
+        notes.append(f"turns of this host are known to differ by {size}: the interval contains it")
     if level.drifts:
         notes.append("the runs drift: each is set against the level of its time, of both arms")
     notes += [note for side in sides for note in side_notes(metric, side)]
@@ -134,6 +140,10 @@ def comparison_of(workload: Workload, metric: Metric, sides: Sides, terms: Terms
         verdict=_verdict(metric, sides, found, terms),
         notes=tuple(notes),
     )
+
+
+def _is_wider(shift: Shift, usual: Shift | None) -> bool:
+    return usual is not None and shift.interval(0.05) != usual.interval(0.05)
 
 
 def _level(metric: Metric, sides: Sides, terms: Terms) -> Level:

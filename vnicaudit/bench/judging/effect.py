@@ -80,10 +80,15 @@ def is_usable(value: float) -> bool:
 
 
 def shift_of(
-    metric: Metric, before: Sequence[float], after: Sequence[float], design: Design
+    metric: Metric,
+    before: Sequence[float],
+    after: Sequence[float],
+    design: Design,
+    between: float = 0.0,
 ) -> Shift | None:
     """On the metric's scale, of usable values; None where there are too few. With ``flips`` and
-    ``boots``, a value is a turn."""
+    ``boots``, a value is a turn. ``between``: by how much boots, or turns, of this host are known
+    to differ, where that is more than what is reckoned with anyhow."""
     fewest = min(len(before), len(after))
     if not fewest:
         return None
@@ -92,10 +97,11 @@ def shift_of(
         before, after = _logs(before, after)
     if design in ONE_TURN:
         few = len(before) + len(after) < 3
-        return None if few else FlipShift(before, after, scale * BETWEEN_BOOTS)
+        return None if few else FlipShift(before, after, max(between, scale * BETWEEN_BOOTS))
     if design in TURNS and fewest <= FEW_TURNS:
         few = fewest < 2
-        return None if few else TurnShift(before, after, scale * between_turns(fewest))
+        least = max(between, scale * between_turns(fewest))
+        return None if few else TurnShift(before, after, least)
     return RankShift(before, after)
 
 
@@ -163,6 +169,13 @@ def percent(metric: Metric, shift: float) -> float:
     """The effect that a shift on the metric's scale is; positive is better."""
     value = shift if is_share(metric) else 100 * math.expm1(min(shift, _LARGEST_LOG))
     return (value if metric.better == "higher" else -value) + 0.0
+
+
+def amount_of(metric: Metric, difference: float) -> str:
+    """A difference without a sign, on the metric's scale, in words: ``5 %``, ``0.5 points``."""
+    if is_share(metric):
+        return f"{difference:.2g} points"
+    return f"{100 * math.expm1(min(difference, _LARGEST_LOG)):.0f} %"
 
 
 def _effects(metric: Metric, interval: Interval) -> Interval:

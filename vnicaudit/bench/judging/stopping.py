@@ -7,13 +7,14 @@ once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
 from vnicaudit.bench.judging.catastrophe import KNOWN, catastrophe, silence, suspicious
 from vnicaudit.bench.judging.comparing import compare
+from vnicaudit.bench.judging.effect import TURNS
 from vnicaudit.bench.judging.failures import DEAD, dead_arms
 from vnicaudit.bench.judging.reasons import rail_words
 from vnicaudit.bench.judging.terms import Terms
@@ -62,7 +63,7 @@ def next_step(state: State, terms: Terms) -> NextRun:
         if not last.valid and _attempts(state, last) < ATTEMPTS:
             return NextRun("again", f"it does not count: {last.reason}")
     done, begun = _blocks(state)
-    if dead.names and _is_settled(terms, done, begun):
+    if dead.names and _is_settled(state, terms, dead.names):
         return NextRun("stop", f"in {', '.join(dead.names)} runs come to nothing")
     turns, more = divmod(done, terms.runs_per_turn)
     if turns >= terms.looks[-1]:
@@ -83,13 +84,19 @@ def _visited(state: State, terms: Terms) -> Sequence[str]:
     return (state.samples[-1].arm,) if flip else state.arms
 
 
-def _is_settled(terms: Terms, done: int, begun: int) -> bool:
-    """True where a dead arm ends the measurement now: with a single flip at once; else at the end
-    of a block, when it is known how the others do, so that the order within blocks changes
-    nothing."""
-    if terms.design == "single-flip":
-        return True
-    return terms.design not in ("single", "paths") and done == begun and done >= KNOWN
+def _is_settled(state: State, terms: Terms, dead: Sequence[str]) -> bool:
+    """True where a dead arm ends the measurement now: with a single flip at once; in turns when
+    every run of one of its blocks was given up, since it has all others of its turn before any
+    other arm has one; else at the end of a block, so that the order within blocks changes nothing.
+    It has to be known how the other arms do."""
+    if terms.design in ("single-flip", "single", "paths"):
+        return terms.design == "single-flip"
+    done, begun = _blocks(state)
+    if terms.design not in TURNS:
+        return done == begun and done >= KNOWN
+    finished = _finished(state)
+    others = (arm for arm in state.arms if arm not in dead)
+    return any(finished[arm] for arm in dead) and all(finished[arm] >= KNOWN for arm in others)
 
 
 def _no_way(state: State) -> str:
@@ -154,14 +161,25 @@ def _attempts(state: State, last: Sample) -> int:
 def _blocks(state: State) -> tuple[int, int]:
     """How many blocks are finished, and begun: finished is one in which every workload has a run
     in every arm, or was given up."""
-    tries: dict[tuple[int, str, str], int] = {}
-    for sample in state.samples:
-        place = _sample_key(sample)
-        tries[place] = tries.get(place, 0) + (ATTEMPTS if sample.valid else 1)
-    settled = Counter(place[0] for place, count in tries.items() if count >= ATTEMPTS)
+    settled = Counter(block for block, _arm, _workload in _settled(state))
     whole = len(state.arms) * len(state.workloads)
-    begun = {place[0] for place in tries}
+    begun = {sample.block for sample in state.samples}
     return sum(settled[block] >= whole for block in begun), len(begun)
+
+
+def _finished(state: State) -> Counter[str]:
+    """How many blocks of each arm are finished, whatever the others do."""
+    settled = Counter((block, arm) for block, arm, _workload in _settled(state))
+    whole = len(state.workloads)
+    return Counter(arm for (_block, arm), count in settled.items() if count >= whole)
+
+
+def _settled(state: State) -> Iterator[tuple[int, str, str]]:
+    """Runs of which one counts, or that were given up."""
+    tries: Counter[tuple[int, str, str]] = Counter()
+    for sample in state.samples:
+        tries[_sample_key(sample)] += ATTEMPTS if sample.valid else 1
+    return (place for place, count in tries.items() if count >= ATTEMPTS)
 
 
 def _sample_key(sample: Sample) -> tuple[int, str, str]:

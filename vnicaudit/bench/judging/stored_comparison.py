@@ -83,10 +83,10 @@ def _terms(a: BenchRun, b: BenchRun) -> Terms:
     """Nothing was changed here that could be taken back. A file may say anything: raises UsageError
     where that cannot be judged by."""
     terms = Terms(looks=a.looks, alphas=a.alphas, design=a.design, margins=a.margins,
-                  runs_per_turn=a.runs_per_turn, acts=False)  # fmt: skip
+                  between=a.between, runs_per_turn=a.runs_per_turn, acts=False)  # fmt: skip
     if not _one_run(a, b):
         terms = replace(terms, looks=(1,), alphas=(0.05,), design="single-flip",
-                        runs_per_turn=1)  # fmt: skip
+                        between={}, runs_per_turn=1)  # fmt: skip
     try:
         return checked_terms(terms)
     except UsageError as error:
@@ -112,6 +112,7 @@ def _run(a: BenchRun, b: BenchRun, terms: Terms) -> BenchRun:
         looks=terms.looks,
         alphas=terms.alphas,
         margins=terms.margins,
+        between=terms.between,
         runs_per_turn=terms.runs_per_turn,
         labels={key: value for key, value in a.labels.items() if b.labels.get(key) == value},
     )

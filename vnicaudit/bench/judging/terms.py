@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from vnicaudit.bench.judging.effect import ONE_TURN, TURNS
+from vnicaudit.bench.judging.shifts import FEW_TURNS
 from vnicaudit.bench.judging.statistics import smallest_p
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Design
@@ -40,6 +41,10 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     on_equivalent: Otherwise = "roll-back"
     margins: dict[str, float] = {}
     """Metric -> share by which it has to be worse or better to count, in the place of its own."""
+    between: dict[str, float] = {}
+    """:func:`between_key` -> what boots, or turns, of this host are known to differ by: standard
+    deviation of logarithms, or percentage points of a share. Only where it is more than what is
+    reckoned with anyhow does it count."""
     catastrophe_only: bool = False
     """Too few runs for statistics: only a catastrophe or a broken guard rail decides."""
     acts: bool = True
@@ -69,6 +74,11 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         return smallest_p(before, after) > self.alpha(fewest)
 
 
+def between_key(workload: str, metric: str) -> str:
+    """A metric of a workload, in ``between`` of terms and results."""
+    return f"{workload} {metric}"
+
+
 DEFAULT = Terms()
 QUICK = Terms(looks=(7,), alphas=(0.05,))
 SMOKE = Terms(looks=(3,), alphas=(0.05,), catastrophe_only=True)
@@ -84,6 +94,25 @@ def alphas_of_turns(looks: tuple[int, ...]) -> tuple[float, ...]:
     return (MOST_ALPHA / len(looks),) * len(looks)
 
 
+_FIRST_TURNS = (2, 3)
+_FEWEST_BY_RANKS = FEW_TURNS + 1
+
+
+def usual_turns(comparisons: int) -> tuple[int, ...]:
+    """Numbers of turns of each arm at which so many primary comparisons are judged: after the last,
+    ranks can tell a difference from chance among them."""
+    plans = ((*_FIRST_TURNS, last) for last in range(_FEWEST_BY_RANKS, _MOST_RUNS + 1))
+    return next(turns for turns in plans if turns_decide(turns, comparisons))
+
+
+def turns_decide(turns: tuple[int, ...], comparisons: int) -> bool:
+    """True where after the last of these numbers of turns a difference can be told from chance,
+    among so many primary comparisons. Few turns are judged without ranks: there a large one always
+    can."""
+    last, alpha = turns[-1], alphas_of_turns(turns)[-1]
+    return last <= FEW_TURNS or comparisons * smallest_p(last, last) <= alpha
+
+
 def checked_terms(terms: Terms) -> Terms:
     """Return the terms. Raises UsageError where looks and alphas are no plan for looking, and where
     a margin is none."""
@@ -97,4 +126,7 @@ def checked_terms(terms: Terms) -> Terms:
     for metric, margin in terms.margins.items():
         if not 0 <= margin < math.inf:
             raise UsageError(f"the margin of {metric} must be 0 or more: {margin}")
+    for name, between in terms.between.items():
+        if not 0 <= between < math.inf:
+            raise UsageError(f"what turns of {name} differ by must be 0 or more: {between}")
     return terms

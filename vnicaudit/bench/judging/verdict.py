@@ -12,6 +12,7 @@ from typing import Literal
 
 from vnicaudit.bench.judging.effect import Deciding, margin_of
 from vnicaudit.bench.judging.reasons import comparison_words, rail_words, workload_and_metric
+from vnicaudit.bench.judging.shifts import BETWEEN_BOOTS
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import Comparison, Decision, Design, GuardRail, Verdict
@@ -37,7 +38,8 @@ _MEANS: dict[Verdict, str] = {
 
 _LEFT_IN: dict[Design, str] = {
     "single-flip": "single flip: all runs before came first, all runs after then. Drift is part of "
-    "every effect; between two boots 3 % are assumed, which the intervals contain",
+    f"every effect; between two boots {100 * BETWEEN_BOOTS:.0f} % are assumed, which the intervals "
+    "contain",
     "shadow": "shadow NIC: each NIC was plugged in once. What the same NIC would differ by when it "
     "is plugged in again is part of every effect",
 }

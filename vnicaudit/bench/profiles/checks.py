@@ -95,7 +95,7 @@ def check_interim_analyses(
     if not table.catastrophe_only:
         _check_power(looks, alphas, key, place)
     turns = list(table.turns)
-    if turns != sorted(set(turns)) or turns[0] < 2:
+    if turns and (turns != sorted(set(turns)) or turns[0] < 2):
         raise place.error("turns: two at least, each greater than the one before", "turns")
 
 

@@ -13,7 +13,6 @@ from vnicaudit.model.measurement import Design, Direction
 COOLDOWN = 2.0
 MAX_STEAL = 2.0
 MAX_CPU_WAIT = 60.0
-TURNS = (2, 3, 5)
 RUNS_PER_TURN = 3
 SECONDS = 10.0
 WARMUP = 2.0
@@ -171,11 +170,13 @@ class ProfileTable(
         tuple[Runs, ...],
         _key(
             "Where the change is made and taken back in turns (`apply --bench`): numbers of turns "
-            "of each arm, ascending, after which it is judged. Each turn is a plug, or a boot.",
+            "of each arm, ascending, after which it is judged. Each turn is a plug, or a boot. "
+            "Without it 2, 3 and the fewest with which a difference can be told from chance: 5, "
+            "with more than two primary comparisons 6, with more than nine 7.",
             [2, 3, 5],
             min_length=1,
         ),
-    ] = TURNS
+    ] = ()
     runs_per_turn: Annotated[
         int, _key("Runs of each workload in a turn; their mean is one value.", 3, ge=1, le=20)
     ] = RUNS_PER_TURN
@@ -190,8 +191,9 @@ class ProfileTable(
     designs: Annotated[
         tuple[Design, ...],
         _key(
-            "Ways to mix the arms that suit it, the best first. Without it whatever the change "
-            "allows.",
+            "Ways to mix the arms that suit it, the best first. `apply --bench` takes turns "
+            "(`flips` or `boots`, as its mode is) unless `single-flip` comes before them; others "
+            "are shown by `bench profiles`.",
             ["live-flip", "boots"],
             min_length=1,
         ),

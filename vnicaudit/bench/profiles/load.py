@@ -9,12 +9,12 @@ from functools import cache
 import vnicaudit
 from vnicaudit.audit.settings.file import read_settings_file
 from vnicaudit.base.matching import close_to
-from vnicaudit.bench.judging.terms import DEFAULT, MOST_ALPHA
+from vnicaudit.bench.judging.terms import DEFAULT, MOST_ALPHA, usual_turns
 from vnicaudit.bench.profiles import checks
 from vnicaudit.bench.profiles.keys import ProfileTable
 from vnicaudit.bench.profiles.matrix import workloads
 from vnicaudit.bench.profiles.place import TablePlace, TomlLines
-from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.bench.profiles.profile import Profile, primary_comparisons
 from vnicaudit.bench.profiles.table import checked_table
 from vnicaudit.bench.registry import GUARDS
 from vnicaudit.errors import UsageError
@@ -56,6 +56,7 @@ def _path(name_or_path: str) -> str:
 
 def _profile(name: str, table: ProfileTable, place: TablePlace) -> Profile:
     looks, alphas = _interim_analyses(table)
+    found = _workloads(table, place)
     checks.check_interim_analyses(table, looks, alphas, place)
     checks.check_margins(table, place)
     checks.check_guards(table, GUARDS.names(), place)
@@ -64,10 +65,11 @@ def _profile(name: str, table: ProfileTable, place: TablePlace) -> Profile:
         title=table.title,
         description=table.description.strip(),
         sources=table.sources,
-        workloads=_workloads(table, place),
+        workloads=found,
         looks=looks,
         alphas=alphas,
-        turns=table.turns,
+        turns=table.turns or usual_turns(primary_comparisons(found)),
+        own_turns=bool(table.turns),
         runs_per_turn=table.runs_per_turn,
         catastrophe_only=table.catastrophe_only,
         designs=table.designs,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
+from vnicaudit.bench.judging.terms import usual_turns
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.keys import (
     COOLDOWN,
     MAX_CPU_WAIT,
     MAX_STEAL,
     RUNS_PER_TURN,
-    TURNS,
 )
 from vnicaudit.model.measurement import Design, Workload
 
@@ -29,8 +31,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """Valid samples per arm and workload at which it is judged; ends with the last."""
     alphas: tuple[float, ...]
     """As many: the error probability spent at each."""
-    turns: tuple[int, ...] = TURNS
+    turns: tuple[int, ...] = usual_turns(1)
     """Turns of each arm at which it is judged, where the change is made and taken back in turns."""
+    own_turns: bool = False
+    """The profile says so; else they follow from its comparisons, and from what the host's earlier
+    measurements say."""
     runs_per_turn: int = RUNS_PER_TURN
     """Runs of each workload in a turn."""
     catastrophe_only: bool = False
@@ -51,9 +56,19 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     states: dict[str, str] = {}
     """Name -> meaning of each state of the server that a workload is run in."""
 
+    @property
+    def comparisons(self) -> int:
+        """How many primary comparisons there are of two arms."""
+        return primary_comparisons(self.workloads)
+
     def margin(self, metric: str) -> float:
         """The share by which a metric has to be better or worse to count."""
         return self.margins.get(metric, METRICS[metric].margin)
+
+
+def primary_comparisons(workloads: Sequence[Workload]) -> int:
+    """How many metrics of these workloads a verdict rests on."""
+    return sum(len(each.decides) for each in workloads if each.primary)
 
 
 SEARCHES = frozenset({"capacity", "udp-pps"})

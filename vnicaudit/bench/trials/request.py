@@ -35,6 +35,8 @@ class TrialRequest(NamedTuple):
     adapters: GetAdapters
     restarts: bool = False
     """What is changed takes a power cycle; else it is swapped while the guest runs."""
+    between: dict[str, float] | None = None
+    """:attr:`Terms.between`, from earlier measurements of the host; None: nothing is known."""
 
 
 def guest_path(uri: str, uuid: str, peer: str) -> PathOption:
@@ -63,6 +65,7 @@ def trial_terms(request: TrialRequest, design: Design) -> MeasurementTerms:
         on_inconclusive=request.undecided,
         on_equivalent=request.undecided,
         margins=profile.margins,
+        between=request.between or {},
         catastrophe_only=profile.catastrophe_only,
     )
     return MeasurementTerms(

@@ -12,10 +12,9 @@ from vnicaudit.cli.options.cloud_filters import cloud_filter_options
 from vnicaudit.cli.options.output import output_options
 from vnicaudit.cli.options.reading import FileOptions, nova_options, reading_options
 from vnicaudit.cli.options.records import as_record, group
+from vnicaudit.cli.options.redaction import redaction_options
+from vnicaudit.cli.options.reporting import reporting_options
 from vnicaudit.cli.wiring import Wiring, pass_wiring
-from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
-from vnicaudit.reports.grouped import GROUP_BY
-from vnicaudit.reports.registry import formats
 
 _EPILOG = """\b
 Examples:
@@ -30,6 +29,7 @@ Examples:
   vnicaudit audit definitions/ --write-baseline known.json
   vnicaudit audit definitions/ --baseline known.json     only what is new
   vnicaudit audit definitions/ --diff                    what --fix would change
+  vnicaudit audit qemu:///system --redact -o report.json to show to others
 
 \b
 Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
@@ -64,83 +64,11 @@ file_options = group(
 
 @click.command("audit", epilog=_EPILOG)
 @click.argument("targets", metavar="TARGET...", nargs=-1)
-@click.option(
-    "--format",
-    "formats",
-    envvar="VNICAUDIT_FORMAT",
-    multiple=True,
-    metavar="FORMAT",
-    type=click.Choice(formats()),
-    help=f"One of {', '.join(formats())}; repeatable, pairwise with --output.  [default: text]",
-)
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    envvar="VNICAUDIT_OUTPUT",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="Where the report goes; - is standard output. Without --format the suffix tells the "
-    "format. Repeatable.",
-)
-@click.option(
-    "--group-by",
-    type=click.Choice(GROUP_BY),
-    help="Put equal findings together, with counts, some names and the fix once: by what their "
-    "servers have in common, or by rule. For text and markdown; other formats list each.",
-)
-@click.option(
-    "--select",
-    "selected",
-    envvar="VNICAUDIT_SELECT",
-    multiple=True,
-    metavar="RULE",
-    help="Only these rules: ids, beginnings of ids, names or groups; repeatable or with commas.",
-)
-@click.option(
-    "--ignore",
-    "ignored",
-    envvar="VNICAUDIT_IGNORE",
-    multiple=True,
-    metavar="RULE",
-    help="Not these rules.",
-)
-@click.option(
-    "--fail-on",
-    envvar="VNICAUDIT_FAIL_ON",
-    type=click.Choice([*SEVERITIES, "never"]),
-    help="Lowest severity that makes the exit code 1.  [default: low]",
-)
-@click.option(
-    "--fail-confidence",
-    envvar="VNICAUDIT_FAIL_CONFIDENCE",
-    type=click.Choice(CONFIDENCES),
-    help="Lowest confidence that makes the exit code 1: hints (low) are reported and do not fail.  "
-    "[default: medium]",
-)
-@click.option(
-    "--exit-zero",
-    envvar="VNICAUDIT_EXIT_ZERO",
-    is_flag=True,
-    help="Findings do not fail the run, as with --fail-on never; errors do.",
-)
+@reporting_options
 @file_options
-@click.option(
-    "--baseline",
-    envvar="VNICAUDIT_BASELINE",
-    metavar="FILE",
-    type=click.Path(),
-    help="Do not report what this report or baseline file already has.",
-)
-@click.option(
-    "--write-baseline",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="Write every finding to a baseline file and exit 0.",
-)
 @cloud_filter_options
 @fix_options
+@redaction_options
 @nova_options
 @reading_options
 @output_options

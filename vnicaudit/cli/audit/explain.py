@@ -22,6 +22,11 @@ from vnicaudit.cli.options.output import (
 )
 from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.redaction import (
+    RedactionOptions,
+    redaction_options,
+    redactor_of,
+)
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
@@ -45,6 +50,7 @@ class ExplainOptions(msgspec.Struct, frozen=True):
     nic: str
     domain: str | None
     format: Format
+    redaction: RedactionOptions
     reading: ReadingOptions
     output: OutputOptions
 
@@ -63,6 +69,7 @@ class ExplainOptions(msgspec.Struct, frozen=True):
     help="Of which domain or server, where that is not clear.",
 )
 @format_option
+@redaction_options
 @reading_options
 @output_options
 @pass_wiring
@@ -74,7 +81,9 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
     with the domain that Nova made of it and with the QEMU that runs it.
     """
     alone = replace(options.reading, jobs=1)
-    reading = reading_of(alone, options.targets, verbose=options.output.verbose)
+    redactor = redactor_of(options.redaction)
+    verbose = options.output.verbose and redactor is None
+    reading = reading_of(alone, options.targets, verbose=verbose)
     catalogue = reading.catalogue
     rules = catalogue.ids
     suppressor = Suppressor(reading.settings.suppressions, date.today(), rules, catalogue)
@@ -86,14 +95,18 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
     for _ in run.items(options.targets):
         pass
     style = screen_options(options.output)
-    for number, explanation in enumerate(work.found):
+    found, results = work.found, run.results
+    if redactor is not None:
+        found = list(map(redactor.record, found))
+        results = tuple(map(redactor.record, results))
+    for number, explanation in enumerate(found):
         if options.format == "json":
             emit(explanation_json(explanation))
         else:
             emit("\n" * bool(number) + explanation_text(explanation, style))
     flush()
-    note(run.results, style)
-    code = complain_about(run.results)
+    note(results, style)
+    code = complain_about(results)
     return code if work.found or code else _not_found(work, options.nic, options.domain)
 
 

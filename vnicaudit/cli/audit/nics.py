@@ -18,6 +18,11 @@ from vnicaudit.cli.options.output import (
 )
 from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.redaction import (
+    RedactionOptions,
+    redaction_options,
+    redactor_of,
+)
 from vnicaudit.cli.output.stderr import Progress, tell
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.wiring import Wiring, pass_wiring
@@ -45,6 +50,7 @@ class NicsOptions(msgspec.Struct, frozen=True):
 
     targets: tuple[str, ...]
     format: Format
+    redaction: RedactionOptions
     reading: ReadingOptions
     output: OutputOptions
 
@@ -52,6 +58,7 @@ class NicsOptions(msgspec.Struct, frozen=True):
 @click.command("nics", epilog=_EPILOG)
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
 @format_option
+@redaction_options
 @reading_options
 @output_options
 @pass_wiring
@@ -61,21 +68,29 @@ def command(options: NicsOptions, wiring: Wiring) -> int:
 
     What cannot be known from the TARGET is shown as unknown; --verbose says what would tell.
     """
-    reading = reading_of(options.reading, options.targets, verbose=options.output.verbose)
+    redactor = redactor_of(options.redaction)
+    verbose = options.output.verbose and redactor is None
+    reading = reading_of(options.reading, options.targets, verbose=verbose)
     progress = Progress(enabled=not options.output.quiet)
     run = AuditRun(NicsWork(reading.assumptions, wiring.platforms()), reading.options, progress)
     style = screen_options(options.output)
     unknown: list[str] = []
-    domains = _noting(run.items(options.targets), unknown)
+    items: Iterator[object] = run.items(options.targets)
+    if redactor is not None:
+        items = (redactor.record(item) for item in items if isinstance(item, Domain))
+    domains = _noting(items, unknown)
     for text in _rendered(options.format, domains, style):
         progress.clear()
         emit(text)
     progress.clear()
     flush()  # what was read comes before what was not
-    note(run.results, style)
+    results = run.results
+    if redactor is not None:
+        results = tuple(map(redactor.record, results))
+    note(results, style)
     for text in unknown if not style.quiet else ():
         tell(f"Note: {safe(text)}")
-    return complain_about(run.results)
+    return complain_about(results)
 
 
 def _noting(items: Iterable[object], unknown: list[str]) -> Iterator[Domain]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,35 +18,29 @@ from vnicaudit.cli.options.reading import (
     ReadingRequest,
     reading_of,
 )
+from vnicaudit.cli.options.redaction import RedactionOptions, redactor_of
+from vnicaudit.cli.options.reporting import ReportingOptions
 from vnicaudit.cli.output.files import check_different, formats_of
 from vnicaudit.errors import UsageError
-from vnicaudit.model.finding import Confidence, Severity
-from vnicaudit.reports.grouped import GroupBy
+from vnicaudit.model.finding import Confidence
 from vnicaudit.reports.registry import formats
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline
     from vnicaudit.audit.settings.keys import Settings
     from vnicaudit.cli.platforms import PlatformRegistry
+    from vnicaudit.reports.redaction.records import Redactor
 
 
 class AuditOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit audit``."""
 
     targets: tuple[str, ...]
-    formats: tuple[str, ...]
-    outputs: tuple[str, ...]
-    group_by: GroupBy | None
-    selected: tuple[str, ...]
-    ignored: tuple[str, ...]
-    fail_on: Severity | Literal["never"] | None
-    fail_confidence: Confidence | None
-    exit_zero: bool
+    reporting: ReportingOptions
     files: FileOptions
-    baseline: str | None
-    write_baseline: str | None
     servers: ServerOptions
     fixes: FixOptions
+    redaction: RedactionOptions
     nova: NovaOptions
     reading: ReadingOptions
     output: OutputOptions
@@ -65,6 +59,7 @@ class AuditRequest(msgspec.Struct, frozen=True):
     outputs: list[tuple[str, str]]
     write_baseline: str | None
     fixing: FixRequest
+    redactor: Redactor | None
     color: Color
     group_by: str
     quiet: bool
@@ -79,29 +74,31 @@ def request_of(
     read = reading_of(
         options.reading,
         [target.name for target in targets],
-        verbose=options.output.verbose,
+        verbose=options.output.verbose and not options.redaction.is_wanted,
         nova=options.nova,
         files=options.files,
         servers=wanted_of(options.servers),
     )
+    reporting = options.reporting
     settings = read.settings.settings
     fixing = fixing_of(options.fixes, options.output, options.nova, targets)
-    chosen = formats_of(options.formats, options.outputs, formats())
-    outputs = beside_diff(fixing, pairs(chosen, options.outputs), options.formats)
-    check_different([place for _, place in outputs] + [options.write_baseline or "/dev/null"])
+    chosen = formats_of(reporting.formats, reporting.outputs, formats())
+    outputs = beside_diff(fixing, pairs(chosen, reporting.outputs), reporting.formats)
+    check_different([place for _, place in outputs] + [reporting.write_baseline or "/dev/null"])
     request = AuditRequest(
         targets=targets,
         platforms=platforms,
         reading=read,
-        rules=rules_of(options.selected, options.ignored, settings, read.catalogue),
-        fail_on="never" if options.exit_zero else options.fail_on or settings.fail_on,
-        fail_confidence=options.fail_confidence or settings.fail_confidence,
-        baseline=_loaded_baseline(options.baseline or read.settings.baseline),
+        rules=rules_of(reporting.selected, reporting.ignored, settings, read.catalogue),
+        fail_on="never" if reporting.exit_zero else reporting.fail_on or settings.fail_on,
+        fail_confidence=reporting.fail_confidence or settings.fail_confidence,
+        baseline=_loaded_baseline(reporting.baseline or read.settings.baseline),
         outputs=outputs,
-        write_baseline=options.write_baseline,
+        write_baseline=reporting.write_baseline,
         fixing=fixing,
+        redactor=_redactor(options),
         color=options.output.color,
-        group_by=_grouping(options.group_by, outputs),
+        group_by=_grouping(reporting.group_by, outputs),
         quiet=options.output.quiet,
         verbose=options.output.verbose,
     )
@@ -109,6 +106,16 @@ def request_of(
     _check_chosen(request)
     every = expanded_targets(targets, platforms.targets, read.options.live)
     return msgspec.structs.replace(request, targets=every)
+
+
+def _redactor(options: AuditOptions) -> Redactor | None:
+    """Raises UsageError where more than a report is written, which would not be redacted."""
+    if options.redaction.is_wanted:
+        if options.reporting.write_baseline:
+            raise UsageError("--write-baseline with --redact: no audit would know those findings")
+        if options.fixes.fix or options.fixes.diff:
+            raise UsageError("--redact is for reports: --fix and --diff show files as they are")
+    return redactor_of(options.redaction)
 
 
 def _loaded_baseline(baseline: str | None) -> Baseline:

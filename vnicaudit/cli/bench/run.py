@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -26,7 +27,8 @@ from vnicaudit.cli.bench.options import (
 )
 from vnicaudit.cli.options.output import output_options
 from vnicaudit.cli.options.records import Number, as_record
-from vnicaudit.cli.options.state import state_option
+from vnicaudit.cli.options.state import state_folder, state_option
+from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
 
@@ -156,7 +158,22 @@ def command(options: BenchRunOptions, wiring: Wiring) -> int:
     check_places(options.report)
     request = _request(options, wiring.adapters)
     measurement_terms_of(request)
+    if not options.output.quiet:
+        _tell_what_runs_show(request, options)
     return measure(request, options, options.fail_on)
+
+
+def _tell_what_runs_show(request: MeasurementRequest, options: BenchRunOptions) -> None:
+    """Say what the profile's runs can show on these hosts, where anything is compared."""
+    from vnicaudit.bench.trials.learning import host_of, learnt
+    from vnicaudit.bench.trials.planning import what_runs_show
+
+    if len(request.arms) < 2 and len(request.paths) < 2:
+        return
+    hosts = {host_of(path.target, request.line.hypervisor) for path in request.paths}
+    history = learnt(Path(state_folder(options.state)), hosts, request.profile.workloads)
+    if words := what_runs_show(request.profile, history):
+        tell(words)
 
 
 def _request(options: BenchRunOptions, adapters: GetAdapters) -> MeasurementRequest:

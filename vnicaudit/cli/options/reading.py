@@ -106,28 +106,32 @@ rules_dir_option = click.option(
 )
 """Rules from outside: never named by a settings file, which may lie in what is audited."""
 
+config_option = click.option(
+    "--config",
+    envvar="VNICAUDIT_CONFIG",
+    metavar="FILE",
+    type=click.Path(),
+    help="Instead of vnicaudit.toml or [tool.vnicaudit] in pyproject.toml, found upwards "
+    "from here.",
+)
+
+trust_option = click.option(
+    "--trust-settings",
+    "trusted_settings",
+    envvar="VNICAUDIT_TRUST_SETTINGS",
+    multiple=True,
+    metavar="FOLDER",
+    type=click.Path(),
+    help="Settings that are found in this folder, or below it, hold although somebody else "
+    "may write them; repeatable.",
+)
+
 reading_options = group(
     "reading",
     ReadingOptions,
     rules_dir_option,
-    click.option(
-        "--config",
-        envvar="VNICAUDIT_CONFIG",
-        metavar="FILE",
-        type=click.Path(),
-        help="Instead of vnicaudit.toml or [tool.vnicaudit] in pyproject.toml, found upwards "
-        "from here.",
-    ),
-    click.option(
-        "--trust-settings",
-        "trusted_settings",
-        envvar="VNICAUDIT_TRUST_SETTINGS",
-        multiple=True,
-        metavar="FOLDER",
-        type=click.Path(),
-        help="Settings that are found in this folder, or below it, hold although somebody else "
-        "may write them; repeatable.",
-    ),
+    config_option,
+    trust_option,
     click.option(
         "--exclude",
         "excluded",

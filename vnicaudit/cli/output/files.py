@@ -21,12 +21,14 @@ class ReportOutput:
 
     A regular file is written beside its place and moved there when the report is whole: a run
     that fails leaves the old file as it was; a link there is replaced, not followed. Devices and
-    pipes are written to as they are. ``private``: for nobody else to read.
+    pipes are written to as they are. ``private``: for nobody else to read; ``readable``: for
+    everybody, whatever the umask is.
     """
 
-    def __init__(self, place: str, *, private: bool = False) -> None:
+    def __init__(self, place: str, *, private: bool = False, readable: bool = False) -> None:
         self._place = place
         self._private = private
+        self._readable = readable
         self._name = "standard output" if place == STDOUT else place
         self._part: str | None = None
         self._kept = True
@@ -78,14 +80,18 @@ class ReportOutput:
         if self._place == STDOUT:
             return stream()
         try:
-            descriptor, self._part = begin_file(self._place, private=self._private)
+            descriptor, self._part = begin_file(
+                self._place, private=self._private, readable=self._readable
+            )
             return open(descriptor, "w", encoding="utf-8", newline="")
         except OSError as error:
             raise UsageError(f"{self._place}: {error.strerror}") from None
 
 
-_BY_SUFFIX = {"xml": "junit", "md": "markdown", "txt": "text", "prom": "openmetrics"}
-_OF_OTHERS = frozenset({"htm", "html", "yaml", "yml", "pdf", "xls", "xlsx", "ods", "jsonl"})
+READ_BY_OTHERS = frozenset({"prometheus"})
+"""Formats for a program of another user: node_exporter, which is seldom root."""
+_BY_SUFFIX = {"xml": "junit", "md": "markdown", "txt": "text", "prom": "prometheus", "htm": "html"}
+_OF_OTHERS = frozenset({"html", "yaml", "yml", "pdf", "xls", "xlsx", "ods", "jsonl"})
 """Suffixes of formats that there are elsewhere: text in such a file would be taken for broken."""
 
 

@@ -25,13 +25,12 @@ from vnicaudit.cli.process import hang_up_noted
 from vnicaudit.cli.remedy.apply_bench import (
     ApplyOptions,
     bench_options,
-    design_of,
     measure_in_turns,
     show_trials,
-    tell_cost,
     trial_order,
     trials_of,
 )
+from vnicaudit.cli.remedy.apply_cost import design_of, planned_by_history, tell_cost
 from vnicaudit.cli.remedy.apply_shadow import measure_beside, shadow_address, take_shadows_out
 from vnicaudit.cli.remedy.run_output import (
     check_format,
@@ -120,6 +119,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     units = context.kinds.units(steps)
     design = None if trial is None else design_of(options.trials, trial.profile, units)
     if trial is not None and design is not None:
+        trial = planned_by_history(design, trial, options.mode, units)
         tell_cost(design, trial, options.mode, units)
     confirm(
         f"Apply {len(steps)} of {len(plan.steps)} steps, --mode {options.mode}?",

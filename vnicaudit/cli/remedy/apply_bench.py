@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 import click
 import msgspec
 
-from vnicaudit.base.counting import count
 from vnicaudit.cli.bench.options import (
     LineOptions,
     drawn_seed,
@@ -29,18 +28,14 @@ from vnicaudit.text.own_commands import command
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from vnicaudit.bench.profiles.profile import Profile
     from vnicaudit.bench.trials.guest_by_guest import Event, GuestByGuest
     from vnicaudit.bench.trials.request import TrialRequest
     from vnicaudit.bench.trials.single_flip import TrialFactory
-    from vnicaudit.model.measurement import BenchResult, Design
+    from vnicaudit.model.measurement import BenchResult
     from vnicaudit.model.plan import Step
     from vnicaudit.remedy.adapters import GetAdapters
     from vnicaudit.remedy.applying.apply import RunContext
     from vnicaudit.remedy.applying.kinds import KindTable
-    from vnicaudit.remedy.applying.run_request import UnitRequest
-
-TrialDesign = Literal["flips", "single-flip", "shadow"]
 
 _ABOUT = (
     "bench_peer", "bench_design", "on_undecided", "on_inconclusive", "max_steal", "max_cpu_wait",
@@ -97,14 +92,14 @@ bench_options = group(
         type=click.Choice(["auto", "flips", "single-flip", "shadow"]),
         default="auto",
         show_default=True,
-        help="flips: change and take back in turns, two to five of each, which tells drift and "
+        help="flips: change and take back in turns, two to seven of each, which tells drift and "
         "what plugs (with --mode restart: boots) differ by from the change, and interrupts the "
         "guest each time. single-flip: measure, change, measure; it decides only what is better or "
         "worse by a third or more. shadow: plug the new NIC in beside the old one, measure both in "
         "turns while the old one serves, and change only what got better by a third or more (needs "
         "--shadow-address, and iproute2 and ping in the guest). auto: flips; single-flip where "
-        "several NICs of a guest are changed at once, or the profile only looks for catastrophes. "
-        "What it costs is told before it starts.",
+        "several NICs of a guest are changed at once, the profile only looks for catastrophes, or "
+        "its `designs` say so. What it costs is told before it starts.",
     ),
     click.option(
         "--shadow-address",
@@ -188,36 +183,6 @@ def _check_alone() -> None:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             option = name.replace("_", "-")
             raise UsageError(f"--{option} is about a measurement: give --bench PROFILE with it")
-
-
-def design_of(options: BenchOptions, profile: Profile, units: Sequence[UnitRequest]) -> TrialDesign:
-    """The design that is meant: ``auto`` alternates where that can be done and decides anything."""
-    if options.bench_design != "auto":
-        return options.bench_design
-    one_nic = all(len(unit.macs) == 1 and unit.uuid is not None for unit in units)
-    return "flips" if one_nic and not profile.catastrophe_only else "single-flip"
-
-
-def tell_cost(
-    design: TrialDesign, trial: TrialRequest, mode: Mode, units: Sequence[UnitRequest]
-) -> None:
-    """Say what measuring costs, before anything is done."""
-    from vnicaudit.bench.trials.cost import cost
-    from vnicaudit.reports.bench.words.quantity import duration
-
-    restarts = mode == "restart"
-    turning: Design = "boots" if restarts else "flips"
-    found = cost(trial.profile, turning if design == "flips" else design, trial.seed)
-    each = f"Measuring: {count(sum(len(unit.macs) for unit in units), 'NIC')}, for each"
-    if design != "flips":
-        trial.listener.says(f"{each} about {duration(found.seconds)}")
-        return
-    changed = "power cycle" if restarts else "hot swap"
-    trial.listener.says(
-        f"{each} {found.turns} turns with {count(found.changes, changed)}, about "
-        f"{duration(found.seconds)}; where that does not decide it, up to {found.most_turns} turns "
-        f"with {count(found.most_changes, changed)}, about {duration(found.most_seconds)}"
-    )
 
 
 def measure_in_turns(

@@ -4,7 +4,7 @@ is brought by a platform."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple
 
 from vnicaudit.knowledge.fixes.elsewhere import kept_by
@@ -116,9 +116,7 @@ def _fixes(
 ) -> Iterator[Fix]:
     if change is not None:
         yield wording.edit(change)
-    behind = wording.behind
-    if behind is None and rewrites:
-        behind = partial(_unset, wording)
+    behind = wording.behind or (_unset_by(wording) if rewrites else None)
     if isinstance(advice, RemoveBehind) and behind is not None:
         yield from _undone_by_owner(advice, behind)
     elif not isinstance(advice, str):
@@ -127,8 +125,8 @@ def _fixes(
         yield Advice((advice,))
 
 
-def _unset(wording: Wording, field: str) -> OwnersFix:
-    return wording.edit(Change(field or "setting", None, None, safe=True))
+def _unset_by(wording: Wording) -> Callable[[str], OwnersFix]:
+    return lambda field: wording.edit(Change(field or "setting", None, None, safe=True))
 
 
 def _undone_by_owner(fix: RemoveBehind, behind: Callable[[str], OwnersFix]) -> Iterator[Fix]:

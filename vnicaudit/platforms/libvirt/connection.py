@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.libvirt.binding import libvirt
+from vnicaudit.platforms.libvirt.failures import failure_of
 from vnicaudit.text.libvirt_uri import Uri
 from vnicaudit.text.secrets import masked_message
 
@@ -49,7 +50,8 @@ def open_read_only(uri: Uri) -> libvirt.virConnect:
         if uri.remote:
             connection.setKeepAlive(*_KEEPALIVE)
     except libvirt.libvirtError as error:
-        raise TargetError(f"cannot connect: {explain(error)}", file=uri.text) from None
+        text = f"cannot connect: {explain(error)}"
+        raise TargetError(text, file=uri.text, failure=failure_of(error)) from None
     return connection
 
 
@@ -87,11 +89,14 @@ def refuse(uri: Uri) -> None:
     TargetError."""
     if uri.path == "/embed":
         raise TargetError(
-            "an embedded QEMU driver is not a running libvirt; use qemu:///system", file=uri.text
+            "an embedded QEMU driver is not a running libvirt; use qemu:///system",
+            file=uri.text,
+            failure="refused",
         )
     own_file = uri.driver == "test" and not uri.remote and uri.path != "/default"
     if own_file and not Path(uri.path).is_file():
-        raise TargetError(f"there is no file {uri.path or '/'}", file=uri.text)
+        text = f"there is no file {uri.path or '/'}"
+        raise TargetError(text, file=uri.text, failure="refused")
 
 
 def start_event_loop() -> None:

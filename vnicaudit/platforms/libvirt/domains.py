@@ -16,13 +16,14 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import DefinitionForm, Domain, DomainState, LiveFacts, PendingChanges
 from vnicaudit.model.host import Network
 from vnicaudit.model.location import Location
-from vnicaudit.model.report import ReadError
+from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.platforms.domain_xml.documents import documents
 from vnicaudit.platforms.domain_xml.likeness import on_way_back
 from vnicaudit.platforms.domain_xml.read import domain_of
 from vnicaudit.platforms.libvirt.agent import GuestFacts, channel_state, with_agent
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.connection import explain
+from vnicaudit.platforms.libvirt.failures import lost_connection
 from vnicaudit.platforms.libvirt.networks import resolve_networks
 from vnicaudit.platforms.libvirt.staged import coming, staged
 from vnicaudit.platforms.libvirt.state import DomainListing
@@ -79,7 +80,13 @@ def fetch(
     except libvirt.libvirtError as error:
         if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
             return None
-        return ReadError(f"domain {handle.name()!r}: {explain(error)}")
+        return _unread(handle, error)
+
+
+def _unread(handle: libvirt.virDomain, error: libvirt.libvirtError) -> ReadError:
+    text = f"domain {handle.name()!r}: {explain(error)}"
+    lost = lost_connection(error)
+    return ReadError(text) if lost is None else LostRead(text, failure=lost)
 
 
 def _read_anew(handle: libvirt.virDomain) -> str | None:

@@ -36,6 +36,20 @@ def uri_of(name: str) -> str | None:
     return name
 
 
+def waits(uri: str) -> bool:
+    """True where a host is read over its libvirt alone, not by what this machine runs."""
+    from vnicaudit.text.libvirt_uri import parse
+
+    return not parse(uri).local
+
+
+def probe(uri: str, options: LiveOptions) -> str:
+    """Connect to a host and leave: its name and libvirt's version. Raises TargetError."""
+    from vnicaudit.platforms.libvirt.probe import probe as connect
+
+    return connect(uri, options.deadline)
+
+
 def read(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | ReadError]:
     """A host, and its domains as they come."""
     from vnicaudit.platforms.libvirt.live import read_live

@@ -28,7 +28,7 @@ def read_live(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | Re
     """
     from vnicaudit.platforms.libvirt.read import read
 
-    live = read(uri, deadline=options.deadline, agent=options.agent)
+    live = read(uri, deadline=options.deadline, agent=options.agent, threads=options.calls)
     here, host = _with_this_machine(live.host, options, local=live.local)
     yield host
     for item in live.domains:

@@ -7,14 +7,15 @@ delivered, and each domain that was not is an error of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.failure import failure_kind
 from vnicaudit.model.host import DEADLINE, Host
-from vnicaudit.model.report import ReadError
+from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.platforms.libvirt.domains import (
     Fetched,
     JudgedDefinition,
@@ -71,7 +72,8 @@ def _opened(
         opened = visit.opened.take()
     except HostSilentError:
         visit.pulse.end()
-        raise TargetError(f"no answer within {deadline:g} s", file=uri) from None
+        text = f"no answer within {deadline:g} s"
+        raise TargetError(text, file=uri, failure="deadline") from None
     if isinstance(opened, VisitFailure):
         raise opened.error
     networks = {network.name: network for network in opened.host.networks}
@@ -91,33 +93,52 @@ def _stream(
     opened: OpenedHost, visit: Visit, finish: Callable[[_Item], Iterator[T | ReadError]]
 ) -> Iterator[T | ReadError]:
     shelf = visit.shelf
-    reason = ""
+    end: _End | None = None
     position = 0
     yield from opened.errors
     try:
-        while position < len(opened.names) and not reason:
-            reason = _receive(visit)
+        while position < len(opened.names) and end is None:
+            end = _receive(visit)
             while position in shelf:
                 yield from finish(shelf.pop(position))
                 position += 1
     finally:
         visit.pulse.end()
+    missing = [index for index in range(position, len(opened.names)) if index not in shelf]
+    whole = not _is_of_guests(end, len(missing), len(opened.names), visit.threads)
     for index in range(position, len(opened.names)):
-        lost = ReadError(f"domain {opened.names[index]!r}: not read: {reason}")
-        yield from finish(shelf.get(index, lost))
+        yield from finish(shelf.get(index, _lost(opened.names[index], end, whole=whole)))
 
 
-def _receive(visit: Visit) -> str:
-    """Wait until there is more; the text says why there will be no more, empty while there
-    will."""
+class _End(NamedTuple):
+    """Why there will be no more, and the kind of that failure (empty: not known)."""
+
+    reason: str
+    failure: str
+
+
+def _is_of_guests(end: _End | None, missing: int, domains: int, threads: int) -> bool:
+    """True where no more than one domain for each thread is missing, and others are there: the
+    threads hang on guests, and the host answers."""
+    return end is not None and end.failure == "deadline" and missing <= min(threads, domains - 1)
+
+
+def _lost(name: str, end: _End | None, *, whole: bool) -> ReadError:
+    reason, failure = end or _End("", "")
+    text = f"domain {name!r}: not read: {reason}"
+    return LostRead(text, failure=failure_kind(failure) or "broken", whole=whole)
+
+
+def _receive(visit: Visit) -> _End | None:
+    """Wait until there is more; the end where there will be no more."""
     try:
         report = visit.progress.take()
     except HostSilentError:
-        return f"no answer within {visit.pulse.deadline:g} s"
+        return _End(f"no answer within {visit.pulse.deadline:g} s", "deadline")
     if report is None:
-        return ""
+        return None
     if isinstance(report.error, TargetError):
-        return report.error.message
+        return _End(report.error.message, report.error.failure)
     raise report.error
 
 

@@ -21,6 +21,7 @@ from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.capabilities import emulator_version, is_here, read_host
 from vnicaudit.platforms.libvirt.connection import explain, open_read_only
 from vnicaudit.platforms.libvirt.domains import Fetched, fetch
+from vnicaudit.platforms.libvirt.failures import failure_of
 from vnicaudit.platforms.libvirt.state import DomainListing, list_domains
 from vnicaudit.platforms.libvirt.workers import Mailbox, Pulse, WorkerThreads
 from vnicaudit.text.libvirt_uri import Uri
@@ -59,6 +60,8 @@ class Visit(msgspec.Struct, frozen=True):
     shelf: dict[int, Fetched | ReadError | None]
     again: bool = False
     """Also what would come of each definition if it were defined again."""
+    threads: int = 1
+    """Domains that are fetched at once."""
 
 
 def start(
@@ -66,8 +69,8 @@ def start(
 ) -> Visit:
     """Send a thread to the host; returns at once. ``again``: see :class:`Visit`."""
     pulse = Pulse(deadline)
-    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {}, again)
     size = threads or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
+    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {}, again, size)
     patience = min(_AGENT_SECONDS, deadline / 2) if agent else 0.0
     go = partial(_run_visit, uri, size, patience, visit)
     threading.Thread(target=go, name=f"visit {uri.text}", daemon=True).start()
@@ -79,7 +82,7 @@ def _run_visit(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
     try:
         _connected(uri, threads, patience, visit)
     except libvirt.libvirtError as error:
-        _fail(visit, TargetError(explain(error), file=uri.text))
+        _fail(visit, TargetError(explain(error), file=uri.text, failure=failure_of(error)))
     except BaseException as error:  # an edge: a host's failure
         _fail(visit, error)
 

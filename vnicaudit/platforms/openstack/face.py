@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 
 from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.model.compute_node import ComputeNode
 from vnicaudit.model.live import CloudItem, LiveOptions
 from vnicaudit.text.cloud_names import CLOUD
 
@@ -55,6 +56,15 @@ def regions(name: str, live: LiveOptions) -> list[str]:
 def read(name: str, live: LiveOptions) -> LazyCloudReading:
     """All that is in a cloud."""
     return LazyCloudReading(name, live)
+
+
+def compute_nodes(name: str, live: LiveOptions) -> list[ComputeNode]:
+    """The hosts of a cloud that run its servers, by its hypervisors. Raises TargetError where this
+    user may not list them."""
+    from vnicaudit.platforms.openstack.compute_nodes import compute_nodes_of
+
+    cloud = name.removeprefix(CLOUD)
+    return compute_nodes_of(cloud, deadline=live.deadline, limits=live.cloud)
 
 
 def check() -> None:

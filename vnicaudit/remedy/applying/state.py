@@ -8,15 +8,15 @@ passwords: folders are 0700 and files 0600. ``STATE/locks/``: one file per host 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
 from vnicaudit.base.identifiers import TIME_ID, time_id
+from vnicaudit.base.locks import open_lock, own_lock
 from vnicaudit.base.private_files import (
     check_own,
     make_private,
@@ -28,10 +28,6 @@ from vnicaudit.text.own_commands import command
 
 _SAFE = re.compile(r"[^A-Za-z0-9.-]")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-
-
-_LOCK = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-"""No link is followed, and nothing waits for a pipe's other end."""
 
 
 class HeldError(RefusedError):
@@ -104,21 +100,15 @@ class StateFolder:
         self._check_own()
         with self._kept_here():
             make_private(folder)
-            descriptor = os.open(path, _LOCK, 0o600)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise HeldError(
-                    f"another run is at work on {name} (process {_holder(descriptor)}): wait for "
-                    "it to end"
-                ) from None
-            with suppress(OSError):  # a full disk: the lock holds all the same
-                os.ftruncate(descriptor, 0)
-                os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+            descriptor = open_lock(path)
+        with own_lock(descriptor, str(os.getpid()), self._held(name)):
             yield
-        finally:
-            os.close(descriptor)
+
+    @staticmethod
+    def _held(name: str) -> Callable[[str], HeldError]:
+        return lambda holder: HeldError(
+            f"another run is at work on {name} (process {holder}): wait for it to end"
+        )
 
     @contextmanager
     def _kept_here(self) -> Iterator[None]:
@@ -143,7 +133,3 @@ def _id_behind(ids: Sequence[str]) -> str:
         return f"{day}-{clock}-{int(part, 16) + 1:04x}"
     whole = int(day + clock) + 1  # digits in order, no time of a day any more
     return f"{whole:014d}"[:8] + "-" + f"{whole:014d}"[8:] + "-0000"
-
-
-def _holder(descriptor: int) -> str:
-    return os.pread(descriptor, 20, 0).decode("ascii", "replace") or "unknown"

@@ -22,6 +22,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "json"
 SUMMARY = "vnicaudit.report/1: everything, for programs"
 NAMES_NOT_JUDGED = True
+NEEDS_ROWS = False
 
 
 def writer(options: Options) -> ReportWriter:
@@ -65,4 +66,6 @@ class _Json:
         if end.not_fixed:
             yield f',\n"not_fixed":[\n{encode_items(end.not_fixed)}]'
         yield f',\n"targets":{encode(end.targets)}'
+        if end.coverage is not None:
+            yield f',\n"coverage":{encode(end.coverage)}'
         yield f',\n"summary":{encode(end.summary)}}}\n'

@@ -27,6 +27,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "junit"
 SUMMARY = "JUnit XML, for build servers"
 NAMES_NOT_JUDGED = True
+NEEDS_ROWS = False
 
 
 def writer(options: Options) -> ReportWriter:

@@ -28,6 +28,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "markdown"
 SUMMARY = "tables for comments and issues"
 NAMES_NOT_JUDGED = True
+NEEDS_ROWS = False
 
 _GROUP = ("Severity", "Rule", "Number", "Problem", "On")
 _TABLE = ("Severity", "Rule", "NIC", "Problem", "Place")

@@ -31,6 +31,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "sarif"
 SUMMARY = "SARIF 2.1.0, for code scanning"
 NAMES_NOT_JUDGED = True
+NEEDS_ROWS = False
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {
@@ -87,6 +88,8 @@ class _Sarif:
             '"toolExecutionNotifications":'
         )
         yield from self._notifications.drain()
+        if end.coverage is not None:
+            yield f',"properties":{{"coverage":{encode(end.coverage)}}}'
         yield "}]}]}\n"
 
     def _reference(self, rule: str) -> dict[str, object]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 FORMAT = "text"
 SUMMARY = "for people: by domain, then a summary by rule"
 NAMES_NOT_JUDGED = True
+NEEDS_ROWS = False
 
 _SHOWN_ERRORS = 20
 _NAMES_REPEAT = "openstack:"

@@ -14,6 +14,7 @@ from tests.reports.bench.samples import (
     samples_of,
     single_flip,
 )
+from vnicaudit.bench.judging.verdict import may_be_chance
 from vnicaudit.model.measurement import BenchResult, Decision, Design
 from vnicaudit.reports.bench.tables.rows import rows
 from vnicaudit.reports.bench.verdict.outlook import outlook
@@ -63,6 +64,49 @@ def test_a_plan_is_told_another_way() -> None:
     number = more.split()[1]
     assert f"about {number} turns of each arm" in more
     assert f"(a profile with turns = [{number}])" in more
+
+
+def among(strength: float, many: int, n: int = 7, note: str = "") -> BenchResult:
+    """The same, of ``many`` workloads."""
+    result = undecided(strength, n=n)
+    (workload,), (comparison,) = result.workloads, result.results
+    names = [f"w{number}" for number in range(many)]
+    return replace(
+        result,
+        workloads=tuple(replace(workload, id=name) for name in names),
+        samples=tuple(replace(one, workload=name) for name in names for one in result.samples),
+        results=tuple(
+            replace(comparison, workload=name, notes=(note,) if note else ()) for name in names
+        ),
+    )
+
+
+def test_many_comparisons_take_more_runs() -> None:
+    """Each has to hold against their number."""
+    found = [said(among(6, many)) for many in (1, 3, 9)]
+    seen = [int(lines[0].split("about ")[1].split()[0]) for lines in found]
+    needed = [int(lines[1].split()[1]) for lines in found]
+    assert seen[0] < seen[1] < seen[2]
+    assert needed[0] < needed[1] < needed[2]
+
+
+def test_where_so_many_runs_should_show_it() -> None:
+    (_seen, why) = said(undecided(2, n=15))
+    assert why == (
+        "so many show 5 % in four of five measurements: this is the fifth, or the difference lies "
+        "about 5 %; measure again"
+    )
+
+
+def test_a_difference_that_may_be_chance_among_so_many() -> None:
+    result = among(2, 9, n=15)
+    note = may_be_chance(result.results[0])
+    lines = said(among(2, 9, n=15, note=note))
+    assert lines[-1] == (
+        "by itself that is a difference; among 9 primary comparisons it may be chance: leave what "
+        "need not decide out of `primary`"
+    )
+    assert lines[:-1] == said(result)
 
 
 def test_noise_that_no_runs_outweigh() -> None:

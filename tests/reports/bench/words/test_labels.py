@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from vnicaudit.model.measurement import Workload
 from vnicaudit.reports.bench.words.labels import describe, describe_measured
@@ -24,8 +25,12 @@ _ONE = Workload(id="w", engine="rr", pattern="rr1c-1x1", direction="both")
     ],
 )
 def test_what_was_measured_names_its_generator(changes: dict[str, object], ends: str) -> None:
-    from msgspec.structs import replace
-
     work = replace(_ONE, **changes)
     assert describe_measured(work).endswith(ends)
     assert "generator" not in describe(work)
+
+
+def test_which_way_the_path_is_filled() -> None:
+    for way, words in (("rx", "towards"), ("tx", "from")):
+        work = replace(_ONE, options={"fill": way})
+        assert describe(work).endswith(f", while a stream fills the path {words} the target")

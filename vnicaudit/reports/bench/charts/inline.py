@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from lxml import etree
 
@@ -15,6 +16,10 @@ _HREF = "{http://www.w3.org/1999/xlink}href"
 _PAGE = {"#000000": "currentColor", "#ffffff": "none", "#e0e0e0": "var(--rule)"}
 """Colours of a chart on white paper -> those of the page it is in."""
 _COLOR = re.compile("|".join(_PAGE))
+_FONT = re.compile(
+    r"(?:(?P<style>italic|oblique) )?(?:(?P<weight>bold|\d{3}) )?(?P<size>[\d.]+px) (?P<family>.+)"
+)
+"""``font`` as matplotlib before 3.9 writes it."""
 _URL = re.compile(r"url\(#([^()]+)\)")
 
 
@@ -54,10 +59,22 @@ def _rename(root: etree._Element, prefix: str) -> None:
 
 
 def _themed(root: etree._Element) -> None:
-    """Ink, paper and grid are the page's, which is dark where the system is."""
+    """Ink, paper and grid are the page's, which is dark where the system is. Styles become
+    attributes, since the page's policy applies no style that stands in its markup."""
     for part in root.iter():
-        if style := part.get("style"):
-            part.set("style", _COLOR.sub(lambda found: _PAGE[found[0]], style))
+        if style := part.attrib.pop("style", None):
+            for name, value in _properties(_COLOR.sub(lambda found: _PAGE[found[0]], style)):
+                part.set(name, value)
+
+
+def _properties(style: str) -> Iterator[tuple[str, str]]:
+    """Names and values of a ``style``; ``font``, which is no attribute, in its parts."""
+    for declaration in style.split(";"):
+        name, _, value = (piece.strip() for piece in declaration.partition(":"))
+        if name == "font" and (parts := _FONT.fullmatch(value)):
+            yield from ((f"font-{key}", part) for key, part in parts.groupdict().items() if part)
+        elif name:
+            yield name, value
 
 
 def _describe(root: etree._Element, chart: Chart, name: str) -> None:

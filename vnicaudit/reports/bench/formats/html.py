@@ -1,16 +1,15 @@
 """One HTML page: the verdict, tables, charts, and how it was measured.
 
 It needs nothing but itself: no script, no font, no address. It is dark where the system is, and a
-row of its main table becomes a list where the page is narrow. The template is in
-``templates/bench/``; charts need matplotlib (``vnicaudit[charts]``).
+row of its main table becomes a list where the page is narrow. Colours and policy are those of all
+pages (:mod:`vnicaudit.reports.html_document`), its style is in ``templates/bench/``; charts need
+matplotlib (``vnicaudit[charts]``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
 from itertools import islice
-from string import Template
 
 from vnicaudit.model.measurement import BenchResult, Setup
 from vnicaudit.reports.bench.tables.dimensions import matrices, matrix_table
@@ -28,6 +27,8 @@ from vnicaudit.reports.bench.verdict.block import VerdictBlock, verdict_blocks
 from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
 from vnicaudit.reports.bench.words.guest_names import with_guest_names
 from vnicaudit.reports.bench.words.labels import MEANINGS, STYLES, decision_words
+from vnicaudit.reports.html_document import head, stylesheet
+from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table import model
 from vnicaudit.reports.table.html import table_text, text
 from vnicaudit.reports.table.model import Table
@@ -45,10 +46,10 @@ _CAPTION = (
 def render(result: BenchResult, options: Options) -> Iterator[str]:
     """The page; no option changes what it says. Raises MissingExtraError without matplotlib."""
     del options
-    page = files("vnicaudit") / "templates" / "bench" / "report.html"
-    title = text(f"vnicaudit bench: {result.run.profile}, {result.run.id}")
-    body = "".join(_body(with_guest_names(result)))
-    yield Template(page.read_text(encoding="utf-8")).substitute(title=title, body=body)
+    title = safe(f"vnicaudit bench: {result.run.profile}, {result.run.id}")
+    yield f"{head(title, stylesheet('bench/report.css'))}<body>\n"
+    yield from _body(with_guest_names(result))
+    yield "\n</body>\n</html>\n"
 
 
 def _body(result: BenchResult) -> Iterator[str]:

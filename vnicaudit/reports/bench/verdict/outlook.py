@@ -1,4 +1,8 @@
-"""Ways to decide an open measurement, and how long that takes."""
+"""Ways to decide an open measurement, and how long that takes.
+
+Each of several primary comparisons has to hold against their number, so that it is planned for its
+share of the error probability (Bonferroni's, which Holm's is never below).
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,10 @@ from vnicaudit.base.counting import count
 from vnicaudit.bench.judging.effect import ONE_TURN, TURNS, is_share, margin_of
 from vnicaudit.bench.judging.runs_needed import MOST_RUNS, runs_to_show, shown_by, spread_of
 from vnicaudit.bench.judging.shifts import BETWEEN_BOOTS
+from vnicaudit.bench.judging.terms import MOST_ALPHA
+from vnicaudit.bench.judging.verdict import may_be_chance
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.model.measurement import BenchResult
+from vnicaudit.model.measurement import BenchResult, Comparison
 from vnicaudit.reports.bench.tables.rows import MetricRow, values_that_count
 from vnicaudit.reports.bench.words.quantity import digits, duration
 
@@ -26,6 +32,8 @@ class _Open(NamedTuple):
     spread: float
     runs: int
     share: bool
+    alone: bool
+    """It would be a difference if it were the only comparison."""
 
 
 def outlook(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Iterator[str]:
@@ -35,17 +43,26 @@ def outlook(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Iterat
         return
     flip = result.run.design in ONE_TURN
     between = BETWEEN_BOOTS if flip else 0.0
+    many = _primaries(table, arm)
+    alpha = MOST_ALPHA / many
     worst = max(found, key=lambda one: one.spread / one.margin)
-    seen = shown_by(worst.runs, worst.spread, between=between)
+    seen = shown_by(worst.runs, worst.spread, alpha=alpha, between=between)
     margin = _size(worst.margin, share=worst.share)
     yield (
         f"{count(worst.runs, _unit(result))} of each arm show a difference of about "
         f"{_size(seen, share=worst.share)} or more ({worst.row.workload.id}); {margin} would matter"
     )
-    needed = runs_to_show(worst.margin, worst.spread, between=between)
+    needed = runs_to_show(worst.margin, worst.spread, alpha=alpha, between=between)
     if needed is not None and needed > worst.runs:
         cost = _cost(result, needed)
         yield f"about {needed} {_unit(result)}s of each arm would show {margin}{cost}"
+        yield from _fewer(found, many)
+    elif needed is not None:
+        yield (
+            f"so many show {margin} in four of five measurements: this is the fifth, or the "
+            f"difference lies about {margin}; measure again"
+        )
+        yield from _fewer(found, many)
     elif needed is None and flip:
         yield (
             "no number of runs shows that with one change: each arm rests on one boot, or one "
@@ -53,6 +70,21 @@ def outlook(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Iterat
         )
     elif needed is None:
         yield f"more than {MOST_RUNS} {_unit(result)}s of each arm would be needed: make it quieter"
+
+
+def _primaries(table: Sequence[MetricRow], arm: str) -> int:
+    """How many comparisons the verdict rests on."""
+    compared = (row.compared.get(arm) for row in table)
+    return max(1, sum(one is not None and one.primary for one in compared))
+
+
+def _fewer(found: Sequence[_Open], many: int) -> Iterator[str]:
+    """What is a difference by itself, and may be chance among so many."""
+    if any(one.alone for one in found):
+        yield (
+            f"by itself that is a difference; among {many} primary comparisons it may be chance: "
+            "leave what need not decide out of `primary`"
+        )
 
 
 def _undecided(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Iterator[_Open]:
@@ -70,7 +102,13 @@ def _undecided(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Ite
         margin = margin_of(metric, result.run.margins)
         margin = margin if share else math.log1p(margin / 100)
         if spread is not None and spread > 0 and margin > 0:
-            yield _Open(row, margin, spread, min(map(len, arms)), share)
+            alone = _is_alone_a_difference(compared)
+            yield _Open(row, margin, spread, min(map(len, arms)), share, alone)
+
+
+def _is_alone_a_difference(compared: Comparison) -> bool:
+    """A note of the comparison says what became of it."""
+    return may_be_chance(compared) in compared.notes
 
 
 def _size(difference: float, *, share: bool) -> str:

@@ -76,6 +76,9 @@ _METRICS = {
 }  # fmt: skip
 DIRECTIONS = {"tx": "the target sends", "rx": "the target receives", "both": "both ways"}
 
+_FILLS = {"rx": "towards", "tx": "from"}
+"""Option ``fill`` of rr -> which way, seen from the target."""
+
 _GENERATORS = {
     "c": "generator in C", "python": "generator in Python", "netperf": "by netperf",
 }  # fmt: skip
@@ -114,6 +117,8 @@ def describe(workload: Workload) -> str:
         parts.append(f"offered {quantity(workload.rate, 'offered', unit)}")
     if workload.state:
         parts.append(f"server {workload.state}")
+    if workload.options.get("fill") in _FILLS:
+        parts.append(f"while a stream fills the path {_FILLS[workload.options['fill']]} the target")
     return ", ".join(parts)
 
 

@@ -1,0 +1,219 @@
+"""The page of a fleet: its size, what making it costs, what a browser does until it can be used,
+and how long filters take.
+
+    python -m benchmarks.page [--rounds 5] [--hosts 1000]
+
+A host has 50 guests of two NICs, with some 1.2 findings each. The floor is a page of the same run
+that has the same columns as numbers and dictionaries and draws the first rows, and nothing else: no
+search, no order, no views, no style. Browser CPU time is that of all its processes, from the start
+of the load to the first rows. Needs Chromium (Debian: chromium) and playwright.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import json
+import os
+import statistics
+import tempfile
+import time
+from array import array
+from base64 import b64encode
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+from playwright.sync_api import Page, sync_playwright
+
+from tests.reports.page.chromium import CHROMIUM
+from tests.reports.page.fleet import fleet
+from vnicaudit.model.refs import nic_index
+from vnicaudit.reports.page.data import PageSubject
+from vnicaudit.reports.page.render import render_page
+
+FILTERS = ("kvm-0123", "52:54:00:a", "emulated", "web-12 kvm", "nothing-has-this")
+_TICK = os.sysconf("SC_CLK_TCK")
+FLOOR = """<!DOCTYPE html><meta charset="utf-8"><title>floor</title><p id="state">loading</p>
+<script type="application/octet-stream" id="data">%s</script><script>
+requestAnimationFrame(() => setTimeout(async () => {
+  const text = document.getElementById("data").textContent;
+  const stream = new Blob([Uint8Array.fromBase64(text)]).stream();
+  const plain = stream.pipeThrough(new DecompressionStream("gzip"));
+  const buffer = await new Response(plain).arrayBuffer();
+  const size = new DataView(buffer).getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, size)));
+  let at = 4 + size;
+  for (const column of head) {
+    column.codes = new Uint32Array(buffer.slice(at, at + column.bytes));
+    at += column.bytes;
+  }
+  for (let row = 0; row < 24; row++) {
+    const line = document.createElement("p");
+    line.textContent = head.map((column) => column.values[column.codes[row]]).join(" ");
+    document.body.append(line);
+  }
+  document.documentElement.dataset.ready = performance.now();
+}));
+</script>
+"""
+
+
+def main() -> None:
+    """Print size, CPU times and ratios."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--hosts", type=int, default=1000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        page, floor = Path(folder) / "page.html", Path(folder) / "floor.html"
+        _write(options.hosts, page, floor)
+        _browse(page, floor, options.rounds)
+    print("load average: {:.1f} {:.1f} {:.1f}".format(*os.getloadavg()))
+
+
+def _write(hosts: int, page: Path, floor: Path) -> None:
+    data = fleet(hosts)
+    data = msgspec.structs.replace(data, subjects=list(data.subjects))
+    started = time.process_time()
+    with page.open("w", encoding="utf-8") as file:
+        file.writelines(render_page(data))
+    made = time.process_time() - started
+    started = time.process_time()
+    floor.write_text(_floor(data.subjects), encoding="utf-8")
+    least = time.process_time() - started
+    nics = sum(len(one.rows) for one in data.subjects)
+    findings = sum(len(one.findings) for one in data.subjects)
+    print(f"{nics:,} NICs, {findings:,} findings")
+    print(f"page  {page.stat().st_size / 1e6:.2f} MB, made in {made:.2f} s of CPU time")
+    print(f"floor {floor.stat().st_size / 1e6:.2f} MB, made in {least:.2f} s of CPU time")
+
+
+def _floor(subjects: Iterable[PageSubject]) -> str:
+    """The columns of guests, NICs and findings, each with a dictionary of its own."""
+    columns: defaultdict[str, tuple[dict[str, int], array[int]]]
+    columns = defaultdict(lambda: ({}, array("I")))
+    for subject in subjects:
+        for name, value in _floor_cells(subject):
+            values, codes = columns[name]
+            codes.append(values.setdefault(value, len(values)))
+    head = json.dumps(
+        [{"values": list(v), "bytes": len(c) * 4} for v, c in columns.values()]
+    ).encode()
+    raw = b"".join(
+        [len(head).to_bytes(4, "little"), head, *(c.tobytes() for _, c in columns.values())]
+    )
+    return FLOOR % b64encode(gzip.compress(raw, 6)).decode()
+
+
+def _floor_cells(subject: PageSubject) -> Iterator[tuple[str, str]]:
+    for name in _OF_SUBJECTS:
+        yield f"subject {name}", str(getattr(subject, name))
+    for row in subject.rows:
+        facts = (row.model, row.vhost, row.queues, row.rx_queue_size, row.tx_queue_size)
+        told = [f"{one.declared} {one.effective} {one.reason}" for one in facts]
+        words = (subject.name, row.index, row.mac, row.type, row.target_dev, row.starts, *told)
+        yield from ((f"nic {at}", str(word)) for at, word in enumerate(words))
+    for one in subject.findings:
+        change, past = one.change, subject.history[one.fingerprint]
+        cells = (
+            subject.name, nic_index(one.about), one.rule, one.severity, one.confidence, one.message,
+            change and change.field, change and change.safe, past.state, past.first_seen,
+        )  # fmt: skip
+        yield from ((f"finding {at}", str(cell)) for at, cell in enumerate(cells))
+
+
+_OF_SUBJECTS = (
+    "name", "uuid", "host", "target", "site", "owner", "server", "image", "flavor", "project",
+)  # fmt: skip
+
+
+def _browse(page: Path, floor: Path, rounds: int) -> None:
+    with tempfile.TemporaryDirectory() as profile, sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            profile, executable_path=CHROMIUM, args=["--no-sandbox"], headless=True
+        )
+        root = _browser(profile)
+        ratios, pages, floors = [], [], []
+        for number in range(rounds + 1):
+            least, cpu = (
+                _load(context.new_page(), floor, root),
+                _load(context.new_page(), page, root),
+            )
+            if number:  # the first of each warms the browser up
+                floors.append(least)
+                pages.append(cpu)
+                ratios.append(cpu / least)
+        print(f"until ready, CPU time: page {_spread(pages)} s, floor {_spread(floors)} s")
+        print(f"ratio {_spread(ratios)}")
+        _filters(context.new_page(), page)
+        context.close()
+
+
+def _load(page: Page, path: Path, root: int) -> float:
+    """CPU seconds of the browser until a page is ready."""
+    page.goto("about:blank")
+    before = _cpu(root)
+    page.goto(path.as_uri(), wait_until="commit")
+    page.wait_for_selector("html[data-ready]", state="attached", timeout=120_000)
+    used = _cpu(root) - before
+    page.close()
+    return used
+
+
+def _filters(page: Page, path: Path) -> None:
+    """Print how long each filter takes, as the page itself measures it, after one to warm up."""
+    page.goto(path.as_uri() + "#findings", wait_until="commit")
+    page.wait_for_selector("html[data-ready]", state="attached", timeout=120_000)
+    for view in ("findings", "nics"):
+        _filtered(page, view, "warm-up")
+        for query in FILTERS:
+            took = [_filtered(page, view, query) for _ in range(3)]
+            spread = f"{statistics.median(took):.0f} ms ({min(took):.0f} to {max(took):.0f})"
+            print(f"{view}: {query!r}: {spread}")
+
+
+def _filtered(page: Page, view: str, query: str) -> float:
+    """Milliseconds that the page took to find the rows."""
+    for text in ("-", query.replace(" ", "+")):
+        page.evaluate("hash => { location.hash = hash; }", f"{view}?q={text}")
+        page.wait_for_timeout(300)
+    return float(page.evaluate("performance.getEntriesByName('filter').at(-1).duration"))
+
+
+def _spread(values: list[float]) -> str:
+    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+def _browser(profile: str) -> int:
+    """The id of the browser's first process."""
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+            if f"--user-data-dir={profile}".encode() in words and b"--type" not in b" ".join(words):
+                return int(entry.name)
+    raise SystemExit("the browser's process is not there")
+
+
+def _cpu(root: int) -> float:
+    """CPU seconds of a process and all below it, ended children included."""
+    parents: dict[int, list[int]] = {}
+    ticks: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit():
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                parents.setdefault(int(fields[1]), []).append(int(entry.name))
+                ticks[int(entry.name)] = sum(map(int, fields[11:15]))
+    todo, total = [root], 0
+    while todo:
+        one = todo.pop()
+        total += ticks.get(one, 0)
+        todo += parents.get(one, [])
+    return total / _TICK
+
+
+if __name__ == "__main__":
+    main()

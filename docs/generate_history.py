@@ -1,0 +1,73 @@
+"""Write docs/reference/history-schema.md from the views of the history.
+
+python docs/generate_history.py            write the page
+python docs/generate_history.py --check    exit 1 when the page differs
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from vnicaudit.history.migrating import NEWEST
+from vnicaudit.history.tables import META
+from vnicaudit.history.views import VIEWS, View
+
+PAGE = Path(__file__).parent / "reference" / "history-schema.md"
+
+_HEAD = """\
+# Schema of the history
+
+This page is generated from the program. `vnicaudit history sql` prints the same as SQL, with a
+read-only URL of your history and the statements behind.
+
+Ask the **views**: their names and columns stay, new columns go last. The tables under them are
+those of schema {newest}, and may change with a version; `vnicaudit history upgrade` makes the views
+anew. Times are `timestamptz` in PostgreSQL and text in RFC 3339 (UTC) in SQLite. How states are
+told is in [history](../explanation/history.md).
+
+{views}
+## Tables
+
+| table | what is in it |
+|---|---|
+{tables}
+"""
+_VIEW = """\
+## {name}
+
+{meaning}
+
+| column | meaning |
+|---|---|
+{columns}
+
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    tables = "\n".join(f"| `{one.name}` | {one.comment} |" for one in META.sorted_tables)
+    views = "".join(map(_view, VIEWS))
+    return _HEAD.format(newest=NEWEST, views=views, tables=tables)
+
+
+def _view(one: View) -> str:
+    columns = "\n".join(f"| `{each.name}` | {each.meaning} |" for each in one.columns)
+    return _VIEW.format(name=one.name, meaning=one.meaning, columns=columns)
+
+
+def main(arguments: list[str]) -> int:
+    """The exit code: 0, or 1 when ``--check`` finds that the page differs."""
+    new = page()
+    if arguments != ["--check"]:
+        PAGE.write_text(new, "utf-8")
+        return 0
+    if PAGE.exists() and PAGE.read_text("utf-8") == new:
+        return 0
+    sys.stderr.write(f"{PAGE.name} differs: run python docs/generate_history.py\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

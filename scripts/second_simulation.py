@@ -1,0 +1,565 @@
+#!/usr/bin/env python3
+"""The tables of docs/explanation/measuring.md once more, by other code; exit 1 where they differ.
+
+    python scripts/second_simulation.py              print the tables, and what differs
+    python scripts/second_simulation.py --write      write them into the page, beside the first
+
+Nothing of the program and nothing of the first simulation is used: worlds, order, drift, intervals,
+looks, catastrophes and verdicts are written anew from the page's words. What is counted in the
+program is enumerated here, and Student's distribution is scipy's. Two shares differ where chance
+alone would part them so far once in some ten thousand tables.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import random
+import statistics
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, lru_cache
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+_special = importlib.import_module("scipy.special")
+
+PAGE = Path(__file__).parents[1] / "docs/explanation/measuring.md"
+FIRST = ("<!-- simulation: begin -->\n", "<!-- simulation: end -->\n")
+SECOND = ("<!-- second simulation: begin -->\n", "<!-- second simulation: end -->\n")
+
+SEED = 4
+TIMES = 600
+"""How often a cell is simulated; a third of that where there are nine workloads."""
+FIRST_TIMES = {0.0: (2000, 800), -0.10: (1000, 400), 0.10: (1000, 400)}
+"""Effect -> how often the first did: one workload, nine."""
+FAR = 4.4
+"""Standard errors between two shares; one of 700 is beyond 4 by chance in one table in twenty."""
+
+EFFECTS = (0.0, -0.10, 0.10)
+MARGIN = 5.0
+HARMLESS = ("improved", "not worse", "equivalent")
+
+
+class When(NamedTuple):
+    """``visit``: how often the arm was changed before, and ``boot``: what runs have in common;
+    ``begun``: it is not the first run of its workload."""
+
+    boot: int
+    visit: int
+    share: float
+    after: bool
+    begun: bool
+
+
+class Host:
+    """One measurement's noise, on the scale of logarithms: what the host remembers of it."""
+
+    def __init__(self, name: str, rng: random.Random) -> None:
+        self.rng = rng
+        self.level = 0.0
+        self.boots: dict[int, float] = {}
+        begins = [value for begin, value in WORLDS.items() if name.startswith(begin)]
+        if not begins:
+            raise LookupError(f"the page has a world that is not known here: {name}")
+        self._value = begins[0]
+
+    def value(self, when: When) -> float:
+        """Of the next run."""
+        return self._value(self, when)
+
+    def quiet(self) -> float:
+        """A host on which nothing happens."""
+        return self.rng.gauss(0, 0.02)
+
+    def luck(self, when: When, draw: Callable[[], float]) -> float:
+        """What runs of one boot have in common."""
+        if when.boot not in self.boots:
+            self.boots[when.boot] = draw()
+        return self.quiet() + self.boots[when.boot]
+
+    def scattered(self, when: When, size: float) -> float:
+        """Boots that scatter."""
+        return self.luck(when, lambda: self.rng.gauss(0, size))
+
+    def now_and_then(self, share: float, level: float) -> float:
+        """So many runs at that level."""
+        return self.quiet() + (math.log(level) if self.rng.random() < share else 0)
+
+    def walking(self) -> float:
+        """Each step stays."""
+        self.level += self.rng.gauss(0, 0.02)
+        return self.level + self.quiet()
+
+    def resembling(self, when: When) -> float:
+        """0.8 of the last, and 5 % in all."""
+        if not when.begun:
+            self.level = self.rng.gauss(0, 0.05)
+        self.level = 0.8 * self.level + self.rng.gauss(0, 0.03)
+        return self.level
+
+    def heavy(self) -> float:
+        """Student's t: normal by the root of a chi-square, which is a gamma."""
+        return 0.05 * self.rng.gauss(0, 1) / math.sqrt(self.rng.gammavariate(1.5, 2))
+
+
+WORLDS: dict[str, Callable[[Host, When], float]] = {
+    "normal, 2 %": lambda host, _when: host.quiet(),
+    "normal, 5 %": lambda host, _when: host.rng.gauss(0, 0.05),
+    "heavy tails": lambda host, _when: host.heavy(),
+    "two levels": lambda host, _when: host.now_and_then(0.35, 0.72),
+    "drift, -20 %": lambda host, when: host.quiet() + math.log(0.8) * when.share,
+    "drift, +20 %": lambda host, when: host.quiet() + math.log(1.2) * when.share,
+    "random walk": lambda host, _when: host.walking(),
+    "boots scatter by 3 %": lambda host, when: host.scattered(when, 0.03),
+    "boots scatter by 8 %": lambda host, when: host.scattered(when, 0.08),
+    "boots on two levels": lambda host, when: host.luck(
+        when, lambda: math.log(host.rng.choice((0.75, 1.0)))
+    ),
+    "each run like the last": lambda host, when: host.resembling(when),
+    "outliers": lambda host, _when: host.now_and_then(0.05, 0.3),
+    "2 % before": lambda host, when: host.rng.gauss(0, 0.1 if when.after else 0.02),
+    "steps": lambda host, _when: host.rng.gauss(0, 0.05),
+    "a ceiling": lambda host, _when: host.rng.gauss(0, 0.05),
+    "6 % more": lambda host, when: host.quiet() + math.log(1.06) * (when.visit % 2),
+}
+"""By how their names begin."""
+
+
+def seen(name: str, value: float) -> float:
+    """What becomes of a value where it is measured."""
+    if name == "steps of 10 %":
+        return max(0.1, round(10 * value) / 10)
+    return min(value, 1.0) if name.startswith("a ceiling") else value
+
+
+class Plan(NamedTuple):
+    """A column of the page. ``kind``: blocks, turns, flip; ``per``: runs in a turn."""
+
+    kind: str
+    looks: tuple[int, ...]
+    alphas: tuple[float, ...]
+    per: int = 1
+    workloads: int = 1
+    changed: int = 1
+
+
+PLANS = {
+    "blocks, 5, 10 and 20 runs": Plan("blocks", (5, 10, 20), (0.01, 0.02, 0.02)),
+    "blocks, 7 runs (*quick*)": Plan("blocks", (7,), (0.05,)),
+    "turns, 2, 3 and 5 of 3 runs (`apply --bench`)": Plan(
+        "turns", (2, 3, 5), (0.01, 0.02, 0.02), 3
+    ),
+    "turns, 2, 3 and 5 of 1 run": Plan("turns", (2, 3, 5), (0.01, 0.02, 0.02)),
+    "turns, 2, 3 and 6 of 3 runs, nine workloads": Plan(
+        "turns", (2, 3, 6), (0.01, 0.02, 0.02), 3, 9, 9
+    ),
+    "single flip, 7 runs": Plan("flip", (7,), (0.05,)),
+    "single flip, 20 runs": Plan("flip", (20,), (0.05,)),
+    "one of nine workloads changed": Plan("turns", (2, 3, 6), (0.01, 0.02, 0.02), 3, 9, 1),
+}
+
+# One measurement.
+
+
+class Run(NamedTuple):
+    """``unit``: the block or turn that it belongs to."""
+
+    workload: int
+    after: bool
+    unit: int
+    value: float
+
+
+def visits(plan: Plan, rng: random.Random) -> Iterator[tuple[bool, int]]:
+    """Whose turn it is, and which of its turns that is."""
+    order = [False, True]
+    for turn in range(plan.looks[-1]):
+        if turn % 2:
+            order.reverse()
+        elif turn:
+            order = rng.sample([False, True], 2)
+        for after in order:
+            yield after, turn
+
+
+def steps(plan: Plan, rng: random.Random) -> list[tuple[int, bool, int, int, int]]:
+    """Workload, arm, unit, boot and visit of every run, in order."""
+    last = plan.looks[-1]
+    if plan.kind == "blocks":
+        arms = [(after, block) for block in range(last) for after in rng.sample([False, True], 2)]
+        return [(0, after, block, 0, place) for place, (after, block) in enumerate(arms)]
+    if plan.kind == "flip":
+        arms = [(after, block) for after in (False, True) for block in range(last)]
+        return [(0, after, block, int(after), at) for at, (after, block) in enumerate(arms)]
+    found = []
+    for visit, (after, turn) in enumerate(visits(plan, rng)):
+        for _ in range(plan.per):
+            names = rng.sample(range(plan.workloads), plan.workloads)
+            found += [(name, after, turn, visit, visit) for name in names]
+    return found
+
+
+def measure(plan: Plan, name: str, effect: float, rng: random.Random) -> str:
+    """``regressed``, ``improved`` or anything else."""
+    hosts = [Host(name, rng) for _ in range(plan.workloads)]
+    planned = steps(plan, rng)
+    runs: list[Run] = []
+    for place, (workload, after, unit, boot, visit) in enumerate(planned):
+        while True:
+            change = 1 + effect if after and workload < plan.changed else 1
+            begun = any(run.workload == workload for run in runs)
+            when = When(boot, visit, place / (len(planned) - 1), after, begun)
+            value = seen(name, math.exp(hosts[workload].value(when)) * change)
+            runs.append(Run(workload, after, unit, value))
+            row = low_runs(runs, workload)
+            if row >= 3:
+                return "regressed"
+            if not row or not after:
+                break
+        ended = place + 1 == len(planned) or planned[place + 1][2] > unit
+        if ended and unit + 1 in plan.looks and (plan.kind != "flip" or after):
+            alpha = plan.alphas[plan.looks.index(unit + 1)]
+            verdict = judged(plan, runs, alpha, last=unit + 1 == plan.looks[-1])
+            if verdict:
+                return verdict
+    raise AssertionError("there is a last look")
+
+
+def low_runs(runs: Sequence[Run], workload: int) -> int:
+    """How many runs after the change, up to the last, were below half of the median before and
+    below any of them, one after the other; 0 where the last before was no better."""
+    if runs[-1].value > 0.75:  # not one of half of what is usual, which is 0.8 and more
+        return 0
+    before = [run.value for run in runs if run.workload == workload and not run.after]
+    after = [run.value for run in runs if run.workload == workload and run.after]
+    if len(before) < 2:
+        return 0
+    bound = min([statistics.median(before) / 2, *before])
+    if before[-1] < bound:
+        return 0
+    found = 0
+    while found < len(after) and after[-1 - found] < bound:
+        found += 1
+    return found
+
+
+class Found(NamedTuple):
+    """What is found of one workload. ``p``: two-sided."""
+
+    p: float
+    verdict: str
+
+
+def judged(plan: Plan, runs: Sequence[Run], alpha: float, *, last: bool) -> str:
+    """The decision; empty where it goes on."""
+    found = [workload_found(plan, runs, number, alpha) for number in range(plan.workloads)]
+    verdicts = []
+    for one, holm in zip(found, adjusted([one.p for one in found]), strict=True):
+        stands = len(found) == 1 or holm <= alpha
+        weaker = {"improved": "not worse", "regressed": "open"}.get(one.verdict, one.verdict)
+        verdicts.append(one.verdict if stands else weaker)
+    if "regressed" in verdicts:
+        return "regressed"
+    harmless = all(verdict in HARMLESS for verdict in verdicts)
+    if harmless and "improved" in verdicts:
+        return "improved"
+    return "nothing" if last or set(verdicts) == {"equivalent"} else ""
+
+
+def adjusted(values: Sequence[float]) -> list[float]:
+    """Holm's: each times how many are no smaller, and never below a smaller one's."""
+
+    def one(p: float) -> float:
+        smaller = [q for q in values if q <= p]
+        return max(q * sum(other >= q for other in values) for q in smaller)
+
+    return [one(p) for p in values]
+
+
+def workload_found(plan: Plan, runs: Sequence[Run], number: int, alpha: float) -> Found:
+    arms: list[dict[int, list[float]]] = [{}, {}]
+    for run in runs:
+        if run.workload == number:
+            arms[run.after].setdefault(run.unit, []).append(run.value)
+    before, after = (units(plan, arm) for arm in arms)
+    if plan.kind != "flip":
+        before, after = without_drift(before, after)
+    first, second = ([value for _unit, value in arm] for arm in (before, after))
+    if plan.kind == "flip":
+        return by_flip(first, second, alpha)
+    if plan.kind == "turns" and min(len(first), len(second)) < 5:
+        return by_turns(first, second, alpha)
+    return by_ranks(first, second, alpha, with_p=plan.workloads > 1)
+
+
+def units(plan: Plan, arm: dict[int, list[float]]) -> list[tuple[int, float]]:
+    """Unit and logarithm of each value: a turn is one, the mean of its runs."""
+    if plan.kind == "turns":
+        return [(unit, math.log(statistics.fmean(values))) for unit, values in arm.items()]
+    return [(unit, math.log(value)) for unit, values in arm.items() for value in values]
+
+
+Points = list[tuple[int, float]]
+
+
+def without_drift(before: Points, after: Points) -> tuple[Points, Points]:
+    """Set against the median level of three units, where neighbours resemble one another."""
+    numbers = sorted({unit for unit, _value in before} & {unit for unit, _value in after})
+    levels = [
+        statistics.fmean(
+            statistics.fmean(value for unit, value in arm if unit == number)
+            for arm in (before, after)
+        )
+        for number in numbers
+    ]
+    if len(levels) < 5 or von_neumann(levels) >= 1.2:
+        return before, after
+    usual = statistics.median(levels)
+    off = {}
+    for place, number in enumerate(numbers):
+        begin = min(max(place - 1, 0), len(levels) - 3)
+        off[number] = statistics.median(levels[begin : begin + 3]) - usual
+    first, second = ([(unit, value - off[unit]) for unit, value in arm] for arm in (before, after))
+    return first, second
+
+
+def von_neumann(values: Sequence[float]) -> float:
+    ranks = mid_ranks(values)
+    mean = statistics.fmean(ranks)
+    whole = sum((rank - mean) ** 2 for rank in ranks)
+    return sum((b - a) ** 2 for a, b in pairwise(ranks)) / whole if whole else 2
+
+
+def mid_ranks(values: Sequence[float]) -> list[float]:
+    return [
+        sum(other < value for other in values) + (sum(other == value for other in values) + 1) / 2
+        for value in values
+    ]
+
+
+# Statistics.
+
+
+def verdict_of(estimate: float, reach: Callable[[float], tuple[float, float]], alpha: float) -> str:
+    """``reach``: level -> interval of the logarithm of the ratio."""
+    low, high = reach(alpha)
+    inner_low, inner_high = (100 * math.expm1(end) for end in reach(2 * alpha))
+    size = 100 * math.expm1(estimate)
+    if high < 0 and size <= -MARGIN:
+        return "regressed"
+    if low > 0 and size >= MARGIN:
+        return "improved"
+    if inner_low > -MARGIN:
+        return "equivalent" if inner_high < MARGIN else "not worse"
+    return "open"
+
+
+def by_ranks(before: list[float], after: list[float], alpha: float, *, with_p: bool) -> Found:
+    differences = sorted(b - a for a in before for b in after)
+    estimate = statistics.median(differences)
+
+    def reach(level: float) -> tuple[float, float]:
+        cut = cut_off(len(before), len(after), level)
+        if not cut:
+            return -math.inf, math.inf
+        return differences[cut - 1], differences[-cut]
+
+    p = rank_p(before, after) if with_p else 0.0
+    return Found(p, verdict_of(estimate, reach, alpha))
+
+
+@cache
+def cut_off(n: int, m: int, level: float) -> int:
+    """How many of the differences, from either end, an interval leaves out, and one more."""
+    total, tail = math.comb(n + m, n), 0
+    for u in range(n * m):
+        tail += ways(n, m, u)
+        if 2 * tail > level * total * (1 + 1e-12):
+            return u
+    return n * m
+
+
+@cache
+def ways(n: int, m: int, u: int) -> int:
+    """How many orders of n and m values have this U: where the last is of the one arm, or of the
+    other."""
+    if u < 0:
+        return 0
+    if not n or not m:
+        return int(u == 0)
+    return ways(n - 1, m, u - m) + ways(n, m - 1, u)
+
+
+def rank_p(before: list[float], after: list[float]) -> float:
+    """By every way to deal the ranks to the arms."""
+    ranks = mid_ranks([*before, *after])
+    n, whole = len(before), len(ranks)
+    mine = sum(ranks[:n])
+    sums = all_sums(tuple(sorted(ranks)), n)
+    low = sum(one <= mine + 1e-9 for one in sums)
+    high = sum(one >= mine - 1e-9 for one in sums)
+    return min(1.0, 2 * min(low, high) / math.comb(whole, n))
+
+
+@lru_cache(maxsize=64)
+def all_sums(ranks: tuple[float, ...], n: int) -> tuple[float, ...]:
+    return tuple(sum(chosen) for chosen in combinations(ranks, n))
+
+
+@cache
+def quantile(share: float, freedom: int) -> float:
+    return float(_special.stdtrit(freedom, share))
+
+
+def by_turns(before: list[float], after: list[float], alpha: float) -> Found:
+    """Student's, and never narrower than turns are known to differ."""
+    n, m = len(before), len(after)
+    freedom = n + m - 2
+    usual = 0.08 if min(n, m) == 4 else 0.15
+    pooled = math.sqrt((squares(before) + squares(after)) / freedom)
+    wide = math.sqrt(1 / n + 1 / m)
+    estimate = statistics.fmean(after) - statistics.fmean(before)
+
+    def reach(level: float) -> tuple[float, float]:
+        own = quantile(1 - level / 2, freedom) * pooled
+        least = statistics.NormalDist().inv_cdf(1 - level / 2) * usual
+        half = wide * max(own, least)
+        return estimate - half, estimate + half
+
+    far = abs(estimate) / wide
+    student = 2 * float(_special.stdtr(freedom, -far / pooled)) if pooled else 0.0
+    normal = math.erfc(far / usual / math.sqrt(2))
+    return Found(max(student, normal), verdict_of(estimate, reach, alpha))
+
+
+def by_flip(before: list[float], after: list[float], alpha: float) -> Found:
+    """Student's, with what two boots differ by, and a trend's part at either end."""
+    n, m = len(before), len(after)
+    freedom = n + m - 2
+    within = (squares(before) + squares(after)) / freedom
+    error = math.sqrt(within / n + within / m + 2 * 0.11**2)
+    estimate = statistics.fmean(after) - statistics.fmean(before)
+    trend = max(slope(before), slope(after)) * (n + m) / 2
+
+    def reach(level: float) -> tuple[float, float]:
+        half = quantile(1 - level / 2, freedom) * error + trend
+        return estimate - half, estimate + half
+
+    return Found(0.0, verdict_of(estimate, reach, alpha))
+
+
+def slope(values: list[float]) -> float:
+    """Sen's, where Kendall's S says that there is one."""
+    n = len(values)
+    pairs = list(combinations(range(n), 2))
+    s = sum((values[j] > values[i]) - (values[j] < values[i]) for i, j in pairs)
+    if abs(s) <= 1.96 * math.sqrt(n * (n - 1) * (2 * n + 5) / 18):
+        return 0.0
+    return abs(statistics.median((values[j] - values[i]) / (j - i) for i, j in pairs))
+
+
+def squares(values: list[float]) -> float:
+    mean = statistics.fmean(values)
+    return sum((value - mean) ** 2 for value in values)
+
+
+# Tables.
+
+
+class Cell(NamedTuple):
+    """Per cent; of how many measurements."""
+
+    regressed: float
+    improved: float
+    times: int
+
+
+def cell(plan: Plan, name: str, effect: float, times: int) -> Cell:
+    said = []
+    for number in range(times):
+        rng = random.Random(f"{SEED}/{plan}/{name}/{effect}/{number}")  # noqa: S311
+        said.append(measure(plan, name, effect, rng))
+    return Cell(100 * said.count("regressed") / times, 100 * said.count("improved") / times, times)
+
+
+Table = list[list[str]]
+
+
+def first_tables(text: str, marks: tuple[str, str] = FIRST) -> list[Table]:
+    """The page's, cell by cell; the rule below the head is left out. ``marks``: around them."""
+    inside = text.partition(marks[0])[2].partition(marks[1])[0]
+    tables = [part.splitlines() for part in inside.strip().split("\n\n")]
+    return [
+        [[each.strip() for each in row.strip("|").split("|")] for row in [head, *rest]]
+        for head, _rule, *rest in tables
+    ]
+
+
+class Job(NamedTuple):
+    effect: float
+    column: str
+    name: str
+    times: int
+
+
+def _done(job: Job) -> Cell:
+    return cell(PLANS[job.column], job.name, job.effect, job.times)
+
+
+def second_tables(first: list[Table], times: int) -> Iterator[tuple[str, list[str]]]:
+    """Each as text, and what differs in it."""
+    jobs = [
+        Job(effect, column, row[0], times if PLANS[column].workloads == 1 else times // 3)
+        for effect, (head, *rows) in zip(EFFECTS, first, strict=True)
+        for row in rows
+        for column in head[1:]
+    ]
+    with ProcessPoolExecutor() as pool:
+        cells = dict(zip(jobs, pool.map(_done, jobs), strict=True))
+    for effect, (head, *rows) in zip(EFFECTS, first, strict=True):
+        lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+        differing = []
+        for row in rows:
+            mine = [one for job, one in cells.items() if (job.effect, job.name) == (effect, row[0])]
+            shown = [f"{one.regressed:.1f} / {one.improved:.1f}" for one in mine]
+            lines.append(f"| {' | '.join([row[0], *shown])} |")
+            for column, one, theirs in zip(head[1:], mine, row[1:], strict=True):
+                if differs(one, theirs, FIRST_TIMES[effect][PLANS[column].workloads > 1]):
+                    differing.append(f"{effect:+.0%}, {row[0]}, {column}: {theirs} and {one}")
+        yield "\n".join([*lines, ""]), differing
+
+
+def differs(one: Cell, theirs: str, times: int) -> bool:
+    """By more than chance, or a share that is rounded."""
+    said = [float(part.split("(")[0]) for part in theirs.split("/")]
+    for mine, other in zip(one[:2], said, strict=True):
+        whole = (mine * one.times + other * times) / (one.times + times) / 100
+        error = math.sqrt(max(whole * (1 - whole), 0.002) * (1 / one.times + 1 / times))
+        if abs(mine - other) / 100 > FAR * error:
+            return True
+    return False
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit code."""
+    text = PAGE.read_text("utf-8")
+    write = arguments == ["--write"]
+    times = TIMES if write or not arguments else int(arguments[0])
+    found = list(second_tables(first_tables(text), times))
+    tables = "\n".join(table for table, _differing in found)
+    differing = [line for _table, lines in found for line in lines]
+    if write:
+        head, _, rest = PAGE.read_text("utf-8").partition(SECOND[0])
+        rest = rest.partition(SECOND[1])[2]
+        PAGE.write_text(f"{head}{SECOND[0]}{tables}{SECOND[1]}{rest}", "utf-8")
+    else:
+        sys.stdout.write(tables)
+    sys.stderr.write("".join(f"{line}\n" for line in differing))
+    return int(bool(differing))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

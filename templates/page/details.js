@@ -1,0 +1,142 @@
+// One NIC or finding in full, in a dialog.
+
+const FACT_LABELS = { model: "Model", vhost: "vhost", queues: "Queues", rx: "RX ring", tx: "TX ring" };
+
+/** A word of a POSIX shell. */
+const shellWord = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'"'"'`)}'`);
+const target = (text) => shellWord(text.startsWith("-") ? `./${text}` : text);
+
+class Details {
+  constructor(dialog, page) {
+    this.dialog = dialog;
+    this.page = page;
+    dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+    dialog.addEventListener("keydown", (event) => {
+      if (event.target.closest("input, select")) return;
+      if (event.key === "ArrowLeft") this.step(-1);
+      else if (event.key === "ArrowRight") this.step(1);
+    });
+  }
+
+  /** Show a row of the NICs or of the findings. step: shows the row before or behind it. */
+  show(view, row, step) {
+    this.step = step;
+    const { data, links } = this.page;
+    const nic = view === "nics" ? row : links.nicOf[row];
+    const subject = (view === "nics" ? data.nic : data.finding).subject.numbers[row];
+    const findings = nic < 0 ? [row] : this.findingsOf(nic, subject);
+    if (view === "findings") findings.sort((a, b) => (b === row) - (a === row));
+    const bar = element("div", { className: "bar" },
+      element("h2", { id: "details-title" }, this.title(subject, nic)),
+      this.button("\u2039", "Previous row (left arrow)", () => this.step(-1)),
+      this.button("\u203a", "Next row (right arrow)", () => this.step(1)),
+      Object.assign(this.button("Close", "Close (Esc)", () => this.dialog.close()), { autofocus: true }));
+    const inner = element("div", { className: "inner" },
+      ...findings.map((finding) => this.finding(finding)),
+      ...(findings.length ? [] : [element("p", { className: "quiet" }, "No problem is known of this NIC.")]),
+      ...(nic < 0 ? [] : this.chain(nic)), ...this.about(subject, nic, findings[0]), ...this.commands(subject, nic));
+    this.dialog.replaceChildren(bar, inner);
+    if (!this.dialog.open) this.dialog.showModal();
+    this.dialog.scrollTop = 0;
+  }
+
+  title(subject, nic) {
+    const { data } = this.page, name = data.subject.name.value(subject);
+    return nic < 0 ? name : `${name}, NIC ${data.nic.index.numbers[nic]}`;
+  }
+
+  findingsOf(nic, subject) {
+    const { data, links } = this.page, owners = data.finding.subject.numbers, found = [];
+    for (let row = 0; row < owners.length; row++) if (owners[row] === subject && links.nicOf[row] === nic) found.push(row);
+    return found;
+  }
+
+  finding(row) {
+    const text = (id) => this.page.findings.field(id).text(row);
+    const state = [text("state"), text("since") && `first seen ${text("since").slice(0, 10)}`].filter(Boolean).join(", ");
+    const safety = { unsafe: "needs a second look", safe: "safe for this guest" }[text("safe")] || "";
+    const about = [text("rule"), text("title"), `confidence ${text("confidence")}`, state].filter(Boolean).join(" \u00b7 ");
+    return element("div", { className: "one" },
+      element("h3", {}, element("span", { className: severityStyle(text("severity")) }, text("severity")), ` ${text("message")}`),
+      element("p", { className: "quiet small" }, about),
+      text("change") ? element("p", {}, "Change: ", element("b", {}, text("change")), safety && ` (${safety})`) : null,
+      text("fix") ? this.copy(text("fix"), "fix") : null,
+      text("other") ? element("p", { className: "quiet small" }, `See also ${text("other")}`) : null);
+  }
+
+  /** Declared, in effect, and why, of each of the five facts. */
+  chain(nic) {
+    const rows = FACTS.map((name) => {
+      const [, declared, effective, reason] = this.page.data.nic[name].parts(nic);
+      return element("tr", {}, element("th", { scope: "row" }, FACT_LABELS[name]), element("td", {}, declared || "\u2013"),
+        element("td", { className: declared && declared !== effective ? "differs" : "" }, effective === "-" ? "\u2013" : effective), element("td", { className: "quiet" }, reason));
+    });
+    const heads = ["", "Declared", "In effect", "Because"].map((head) => element(head ? "th" : "td", head ? { scope: "col" } : {}, head));
+    const table = element("table", { className: "chain" }, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
+    return [element("h3", {}, "Declared and in effect"), table];
+  }
+
+  about(subject, nic, finding) {
+    const { data } = this.page, list = element("dl");
+    const say = (label, text, link) => {
+      if (!text) return;
+      list.append(element("dt", {}, label), element("dd", {}, link ? element("a", { href: link }, text) : text));
+    };
+    const link = (id, text) => `#findings?${new URLSearchParams({ [id]: text })}`;
+    if (nic >= 0) {
+      for (const id of ["mac", "path", "connection", "device", "measured"]) {
+        const field = this.page.nics.field(id);
+        say(field.label, field.text(nic));
+      }
+    }
+    for (const [id, label] of SUBJECT_FIELDS) {
+      if (id === "name") continue;
+      const column = data.subject[id], text = column.value(column.codes ? column.codes[subject] : subject);
+      say(label, text, ["host", "site", "owner", "image", "project"].includes(id) ? link(id, text) : null);
+    }
+    const table = finding === undefined ? this.page.nics : this.page.findings, row = finding === undefined ? nic : finding;
+    const line = table.field("line").plain(row);
+    say("Place", table.field("file").text(row) + (line !== "0" && table.field("file").text(row) ? `:${line}` : ""));
+    return [element("h3", {}, "About"), list];
+  }
+
+  commands(subject, nic) {
+    const { data } = this.page;
+    if (nic < 0) return [];
+    const value = (id) => { const column = data.subject[id]; return column.value(column.codes ? column.codes[subject] : subject); };
+    const which = `${target(value("target"))} --domain=${shellWord(value("name"))}`;
+    const mac = data.nic.mac.isNone(nic) ? "" : ` --nic=${data.nic.mac.value(nic)}`;
+    return [element("h3", {}, "Look closer, or plan the change"),
+      this.copy(`vnicaudit explain ${which} --nic=${data.nic.index.numbers[nic]}`, "command"),
+      this.copy(`vnicaudit plan ${which}${mac} -o plan.json`, "command")];
+  }
+
+  copy(text, what) {
+    const said = element("span", { className: "sr", role: "status" });
+    const button = this.button("Copy", `Copy this ${what}`, async () => {
+      await copied(text);
+      button.textContent = "Copied";
+      said.textContent = "Copied";
+    });
+    return element("div", { className: "copy" }, element(what === "command" ? "code" : "span", {}, text), button, said);
+  }
+
+  button(text, label, action) {
+    const button = element("button", { type: "button", title: label, "aria-label": label }, text);
+    button.addEventListener("click", action);
+    return button;
+  }
+}
+
+/** Put a text on the clipboard, also where the page may not ask for it. */
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = element("textarea", { value: text, className: "sr" });
+    (document.querySelector("dialog[open]") || document.body).append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}

@@ -1,0 +1,107 @@
+// Findings and NICs put together: by problem, host, owner or image.
+
+const counter = (size) => new Uint32Array(size);
+
+/** A table with a row for each text of a column of subjects. */
+function subjectGroups(data, links, id, label, more = []) {
+  const column = data.subject[id];
+  const names = [...column.values];
+  const used = counter(names.length + more.length);
+  for (const code of column.codes) used[code] = 1;
+  const known = new Set(names);
+  for (const name of more) if (!known.has(name)) { used[names.length] = 1; names.push(name); }
+  const groupOf = (subject) => column.codes[subject];
+  return groupTable(data, links, id, label, names, used, groupOf);
+}
+
+function groupTable(data, links, id, label, names, used, groupOf) {
+  const size = names.length;
+  const sums = { nics: counter(size), slow: counter(size), affected: counter(size), problems: counter(size) };
+  for (const word of SEVERITIES) sums[word] = counter(size);
+  const subjects = data.nic.subject.numbers, path = data.nic.path;
+  const slow = path.codeOf("slow");
+  for (let row = 0; row < subjects.length; row++) {
+    const group = groupOf(subjects[row]);
+    sums.nics[group]++;
+    if (path.codes[row] === slow) sums.slow[group]++;
+    if (links.number.numbers[row]) sums.affected[group]++;
+  }
+  const owners = data.finding.subject.numbers, severity = data.finding.severity;
+  const words = severity.values.map((word) => sums[word]);
+  for (let row = 0; row < owners.length; row++) {
+    const group = groupOf(owners[row]);
+    sums.problems[group]++;
+    const sum = words[severity.codes[row]];
+    if (sum) sum[group]++;
+  }
+  const rows = Uint32Array.from(names.keys()).filter((at) => used[at] && (names[at] || sums.nics[at] || sums.problems[at]));
+  return smaller(rows, names, sums, id, label);
+}
+
+/** The groups that are in use, as a table. */
+function smaller(rows, names, sums, id, label) {
+  const title = new TextColumn(null);
+  title.split = Array.from(rows, (at) => names[at] || "(not known)");
+  const labels = { nics: "NICs", slow: "Slow NICs", affected: "NICs with a problem", problems: "Problems", error: "error",
+    high: "high", medium: "medium", low: "low", info: "info" };
+  const fields = Object.entries(labels).map(([name, text]) =>
+    new Field(name, text, new NumberColumn(Uint32Array.from(rows, (at) => sums[name][at]))));
+  const table = new Table(rows.length, [new Field("title", label, title), ...fields], ["title"]);
+  table.names = title.split;
+  table.drill = (row) => ({ [id]: names[rows[row]] });
+  return table;
+}
+
+/** Hosts, those that could not be read too, with how reading them went. */
+function hostGroups(data, links) {
+  const hosts = new Map(data.facts.hosts.map((host) => [host.name, host]));
+  const table = subjectGroups(data, links, "host", data.facts.host_word, [...hosts.keys()]);
+  const words = { ok: "", partial: "read in part", failed: "not read" };
+  const of = (name) => {
+    const host = hosts.get(name);
+    if (!host) return "";
+    return host.stale ? `as of ${host.stale.slice(0, 10)}` : words[host.status];
+  };
+  const texts = (values) => Object.assign(new TextColumn(null), { split: values });
+  const site = table.names.map((name) => hosts.get(name)?.site || "");
+  for (const [id, label, values] of [["status", "Reading", table.names.map(of)], ["site", "Site", site]]) {
+    table.fields.set(id, Object.assign(new Field(id, label, texts(values)), { size: table.size }));
+    table.searched.push(table.field(id));
+  }
+  return table;
+}
+
+/** A table with a row for each rule that has findings. */
+function ruleGroups(data, links) {
+  const rule = data.finding.rule, size = rule.size, rows = data.finding.subject.numbers;
+  const problems = counter(size), worst = new Uint8Array(size), nics = counter(size), hosts = counter(size);
+  const ranks = data.finding.severity.ranks(), severity = data.finding.severity.codes;
+  const lastNic = new Int32Array(size).fill(-2);
+  const hostOf = data.subject.host, seen = new Uint8Array(size * hostOf.size);
+  for (let row = 0; row < rows.length; row++) {
+    const code = rule.codes[row], nic = links.nicOf[row], host = code * hostOf.size + hostOf.codes[rows[row]];
+    problems[code]++;
+    worst[code] = Math.max(worst[code], ranks[severity[row]]);
+    if (nic >= 0 && nic !== lastNic[code]) { nics[code]++; lastNic[code] = nic; }
+    if (!seen[host]) { seen[host] = 1; hosts[code]++; }
+  }
+  return ruleTable(data, { problems, nics, hosts }, worst);
+}
+
+function ruleTable(data, sums, worst) {
+  const ids = data.finding.rule.values, rules = data.facts.rules;
+  const texts = (of) => Object.assign(new TextColumn(null), { split: ids.map(of) });
+  const worstColumn = Object.assign(new OrderedColumn(null, worst, SEVERITIES), { split: ["", ...SEVERITIES] });
+  const size = data.finding.subject.size ? ids.length : 0;
+  const table = new Table(size, [
+    new Field("severity", "Severity", worstColumn),
+    new Field("rule", "Rule", texts((id) => id)),
+    new Field("title", "Problem", texts((id) => (rules[id] ? rules[id].name : id))),
+    new Field("summary", "In words", texts((id) => (rules[id] ? rules[id].summary : ""))),
+    new Field("problems", "Problems", new NumberColumn(sums.problems)),
+    new Field("nics", "NICs", new NumberColumn(sums.nics)),
+    new Field("hosts", "Hosts", new NumberColumn(sums.hosts)),
+  ], ["rule", "title", "summary"]);
+  table.drill = (row) => ({ rule: ids[row] });
+  return table;
+}

@@ -1,0 +1,86 @@
+// What each view shows: its table, columns, choices and first order.
+// track: width of a column; last: a line of its own where the page is narrow; wide: not shown there;
+// named: with its label there.
+
+const severityStyle = (text) => (text ? `sev sev-${text}` : "");
+const pathStyle = (text) => ({ slow: "is-slow", fast: "is-fast", "does not start": "is-broken" }[text] || "quiet");
+const number = (id, more = "") => ({ id, track: "minmax(4.5rem, 7rem)", kind: `right named ${more}` });
+const GROUP_COLUMNS = [
+  { id: "title", track: "minmax(0, 3fr)", kind: "last" },
+  number("nics"), number("slow"), number("affected"), number("problems"), number("error", "wide"), number("high", "wide"),
+  number("medium", "wide"), number("low", "wide"),
+];
+
+const VIEWS = {
+  problems: {
+    title: "Problems", of: (page) => ruleGroups(page.data, page.links), sort: "-severity", group: true,
+    columns: [
+      { id: "severity", track: "6.5rem", style: severityStyle },
+      { id: "rule", track: "5.5rem", kind: "quiet" },
+      { id: "title", track: "minmax(0, 2fr)" },
+      { id: "summary", track: "minmax(0, 3fr)", kind: "last quiet" },
+      number("problems"), number("nics", "wide"), number("hosts", "wide"),
+    ],
+  },
+  hosts: {
+    title: "Hosts", sort: "-slow", group: true, choices: ["site", "status"],
+    columns: [GROUP_COLUMNS[0], { id: "site", track: "minmax(0, 1fr)" }, { id: "status", track: "minmax(0, 1fr)", style: () => "is-slow" },
+      ...GROUP_COLUMNS.slice(1)],
+    of: (page) => hostGroups(page.data, page.links),
+  },
+  owners: {
+    title: "Owners", sort: "-problems", group: true, columns: GROUP_COLUMNS,
+    of: (page) => subjectGroups(page.data, page.links, "owner", "Owner"),
+  },
+  images: {
+    title: "Images", sort: "-problems", group: true, columns: GROUP_COLUMNS,
+    of: (page) => subjectGroups(page.data, page.links, "image", "Image"),
+  },
+  nics: {
+    title: "NICs", of: (page) => page.nics, sort: "", choices: ["path", "severity", "model", "owner", "site"],
+    columns: [
+      { id: "path", track: "6.5rem", style: pathStyle },
+      { id: "name", track: "minmax(0, 2fr)" },
+      { id: "index", track: "2.6rem", kind: "right named" },
+      { id: "mac", track: "9.5rem", kind: "mono" },
+      { id: "model", track: "minmax(0, 1.2fr)" },
+      { id: "vhost", track: "minmax(0, .8fr)", kind: "named" },
+      { id: "queues", track: "minmax(0, .6fr)", kind: "wide" },
+      { id: "rx", track: "minmax(0, .7fr)", kind: "wide" },
+      { id: "connection", track: "minmax(0, 1.1fr)", kind: "wide" },
+      { id: "host", track: "minmax(0, 1.6fr)", kind: "last quiet" },
+      { id: "severity", track: "6rem", style: severityStyle },
+    ],
+  },
+  findings: {
+    title: "Findings", of: (page) => page.findings, sort: "-severity", choices: ["severity", "rule", "owner", "safe", "state", "site"],
+    columns: [
+      { id: "severity", track: "6.2rem", style: severityStyle },
+      { id: "rule", track: "5rem", kind: "quiet" },
+      { id: "name", track: "minmax(0, 1.5fr)" },
+      { id: "index", track: "2.6rem", kind: "right named" },
+      { id: "mac", track: "9.5rem", kind: "mono wide" },
+      { id: "host", track: "minmax(0, 1.3fr)", kind: "quiet wide" },
+      { id: "message", track: "minmax(0, 4fr)", kind: "last" },
+    ],
+  },
+};
+const STATIC_VIEWS = ["overview", "coverage"];
+
+/** View and choices in an address: "#findings?rule=VNIC001&q=web&sort=-host". */
+function addressRead(hash) {
+  const [view, search = ""] = hash.replace(/^#/, "").split("?");
+  const chosen = Object.fromEntries(new URLSearchParams(search));
+  const { q = "", sort = null, row = null } = chosen;
+  for (const name of ["q", "sort", "row"]) delete chosen[name];
+  return { view: VIEWS[view] || STATIC_VIEWS.includes(view) ? view : "overview", q, sort, row, chosen };
+}
+
+function addressOf(state) {
+  const search = new URLSearchParams(state.chosen);
+  if (state.q) search.set("q", state.q);
+  if (state.sort !== null && state.sort !== VIEWS[state.view]?.sort) search.set("sort", state.sort);
+  if (state.row !== null) search.set("row", state.row);
+  const text = search.toString();
+  return `#${state.view}${text ? `?${text}` : ""}`;
+}

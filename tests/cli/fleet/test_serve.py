@@ -1,0 +1,147 @@
+"""``fleet serve`` as a program: a page and metrics of what is kept, and its refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import inside
+from tests.fleet.notifying.receiver import receiving
+from tests.history.fleets import TestDomain, TestNic, audit, host, reading
+from tests.promtool import checked_metrics
+from vnicaudit.fleet.running.spool import SpoolFolder
+from vnicaudit.history.history import history_to_write
+from vnicaudit.history.place import history_place
+
+HOST = host("kvm1", "north")
+SLOW = TestDomain(1, (TestNic("52:54:00:00:00:01", "e1000", frozenset({"TEST01", "TEST02"})),))
+NAME = "20260102-000000-0000"
+SECRET = "S3cr3tW0rd"
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """A state directory with a history, and with the spool of its newest audit."""
+    folder = tmp_path / "state"
+    made, read = audit(NAME, 1, (HOST,)), reading(HOST, [SLOW], 1)
+    with history_to_write(history_place(None, folder)) as history:
+        history.store(made, [read])
+    spool = SpoolFolder(folder).new(NAME)
+    spool.add(0, read)
+    spool.write_audit(made)
+    return folder
+
+
+@contextmanager
+def serving(state: Path, *words: str) -> Iterator[str]:
+    """The address that it listens on."""
+    command = [sys.executable, "-m", "vnicaudit", "fleet", "serve", "--listen", "127.0.0.1:0"]
+    process = subprocess.Popen(
+        [*command, "--state", str(state), *words], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = re.fullmatch(r"Listening on (http://127\.0\.0\.1:\d+)\n", line)
+        assert found is not None, line + process.stderr.read()
+        yield found[1]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def fetched(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        text: str = answer.read().decode()
+        return text
+
+
+def test_metrics_and_the_page_of_what_is_kept(state: Path) -> None:
+    with serving(state, "--metrics") as url:
+        text = checked_metrics(fetched(f"{url}/metrics"))
+        page = fetched(f"{url}/")
+    assert 'vnicaudit_fleet_hosts{site="north",state="fresh"} 1.0\n' in text
+    labels = 'owner="libvirt",rule="TEST01",severity="high",site="north"'
+    assert f"vnicaudit_fleet_findings{{{labels}}} 1.0\n" in text
+    assert page.startswith("<!")
+    assert "Content-Security-Policy" in page
+    assert "Fleet of 1 host" in page
+
+
+def test_without_the_option_there_are_no_metrics(state: Path) -> None:
+    with serving(state) as url, pytest.raises(urllib.error.HTTPError, match="404"):
+        fetched(f"{url}/metrics")
+
+
+def test_before_the_first_audit_it_says_so_and_serves_the_next_one(tmp_path: Path) -> None:
+    with serving(tmp_path / "empty", "--metrics") as url:
+        for path in ("/", "/metrics"):
+            with pytest.raises(urllib.error.HTTPError, match="503"):
+                fetched(url + path)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--listen", "0.0.0.0:0"), "--public"),
+        (("--listen", "kvm7:80"), "not an IP address"),
+        (("--allow-host", "http://x"), "no name of a host"),
+    ],
+)
+def test_what_would_be_open_to_others_is_refused(words: tuple[str, ...], says: str) -> None:
+    result = inside("fleet", "serve", *words)
+    assert result.returncode == 2
+    assert says in result.stderr
+
+
+def test_notify_tells_what_is_new_once(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channels = tmp_path / "channels.toml"
+    channels.write_text('[channels.ops]\nform = "json"\nurl = "env:HOOK"\n')
+    words = ("fleet", "notify", "--channels", channels, "--state", state)
+    with receiving("503", "200") as receiver:
+        monkeypatch.setenv("HOOK", receiver.url)
+        first, second = inside(*words), inside(*words)
+        got = [json.loads(one.body) for one in receiver.got]
+    assert (first.returncode, first.stdout) == (0, "")
+    assert first.stderr == "ops: 2 findings told\n"
+    assert second.stderr == "ops: 0 findings told, 2 were told today\n"
+    assert SECRET not in first.stderr + second.stderr
+    assert len(got) == 2
+    assert got[-1]["audit"] == NAME
+    rules = [(one["rule"], one["state"], one["host"], one["mac"]) for one in got[-1]["findings"]]
+    mac = "52:54:00:00:00:01"
+    assert rules == [("TEST01", "new", "kvm1", mac), ("TEST02", "new", "kvm1", mac)]
+
+
+def test_notify_says_which_channel_failed(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channels = tmp_path / "channels.toml"
+    channels.write_text('[channels.ops]\nform = "slack"\nurl = "env:HOOK"\n')
+    with receiving("404") as receiver:
+        monkeypatch.setenv("HOOK", receiver.url)
+        result = inside("fleet", "notify", "--channels", channels, "--state", state, "-q")
+    assert result.returncode == 4
+    assert result.stderr == "ops: 0 findings told; 2 were not told: HTTP 404\n"
+
+
+def test_notify_without_a_history_says_what_to_do(tmp_path: Path) -> None:
+    channels = tmp_path / "channels.toml"
+    channels.write_text('[channels.a]\nform = "alertmanager"\nurl = "http://127.0.0.1:1"\n')
+    result = inside("fleet", "notify", "--channels", channels, "--state", tmp_path / "none")
+    assert result.returncode == 2
+    assert "nothing is stored there yet" in result.stderr

@@ -1,0 +1,128 @@
+"""vnicaudit's own format, TOML and YAML: what it comes to, and where its mistakes are."""
+
+from pathlib import Path
+
+import pytest
+
+from vnicaudit.errors import UsageError
+from vnicaudit.fleet.inventory.records import Inventory
+from vnicaudit.fleet.inventory.sources import Sources, read_inventory
+from vnicaudit.model.fleet import HostOptions, InventoryHost
+
+TOML = """\
+[defaults]
+uri = "qemu+ssh://root@{name}.example/system"
+deadline = 20
+
+[groups.zone_a]
+hosts = ["kvm[08:10]"]
+site = "ber1"
+
+[groups.rack]
+hosts = ["kvm08"]
+deadline = 60
+agent = true
+
+[groups.all_of_them]
+children = ["zone_a"]
+site = "somewhere"
+
+[[hosts]]
+name = "kvm10"
+uri = "qemu+tls://10.0.0.10/system"
+groups = ["rack"]
+deadline = 5
+"""
+YAML = """\
+defaults: {uri: "qemu+ssh://root@{name}.example/system", deadline: 20}
+groups:
+  zone_a: {hosts: ["kvm[08:10]"], site: ber1}
+  rack: {hosts: [kvm08], deadline: 60, agent: true}
+  all_of_them:
+    children: [zone_a]
+    site: somewhere
+hosts:
+  - name: kvm10
+    uri: qemu+tls://10.0.0.10/system
+    groups: [rack]
+    deadline: 5
+"""
+
+
+def inventory(tmp_path: Path, text: str, name: str = "fleet.toml") -> Inventory:
+    """The inventory that a file makes."""
+    path = tmp_path / name
+    path.write_text(text)
+    return read_inventory([str(path)], Sources())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [("fleet.toml", TOML, (18, 6, 6)), ("fleet.yaml", YAML, (9, 3, 3))],
+)
+def test_a_file_makes_hosts(
+    tmp_path: Path, name: str, text: str, lines: tuple[int, int, int]
+) -> None:
+    found = inventory(tmp_path, text, name)
+    place = f"{tmp_path}/{name}"
+    by_host, *by_group = (f"{place}:{line}" for line in lines)
+    assert found.hosts == (
+        InventoryHost("kvm10", "qemu+tls://10.0.0.10/system", "somewhere",
+                      ("zone_a", "rack", "all_of_them"), HostOptions(5.0, True), by_host),
+        InventoryHost("kvm08", "qemu+ssh://root@kvm08.example/system", "somewhere",
+                      ("zone_a", "rack", "all_of_them"), HostOptions(60.0, True), by_group[0]),
+        InventoryHost("kvm09", "qemu+ssh://root@kvm09.example/system", "somewhere",
+                      ("zone_a", "all_of_them"), HostOptions(20.0), by_group[1]),
+    )  # fmt: skip
+    assert found.groups == ("zone_a", "rack", "all_of_them")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("[[hosts]]\nname = 'a'\n[[hosts]]\nname = 'a'\n", 3, "host a stands in"),
+        ("[[hosts]]\nname = 'a'\ngroups = ['nowhere']\n", 3, "there is no group 'nowhere'"),
+        ("[[hosts]]\nname = 'a'\nsight = 'x'\n", 1, "unknown field `sight`"),
+        ("[[hosts]]\nname = 'a'\ndeadline = 'x'\n", 3, "deadline: Expected `float"),
+        ("[[hosts]]\nname = 'kvm[3:1]'\n", 1, "ends before it begins"),
+        ("[[hosts]]\nname = '-oProxyCommand=x'\n", 1, "is no name of a host"),
+        ("[[hosts]]\nname = 'a'\nuri = 'qemu+ssh://-oX/system'\n", 3, "begins with a dash"),
+        ("[[hosts]]\nname = 'a'\nuri = 'qemu+ssh://{user}@a/system'\n", 3, "placeholder"),
+        ("[groups.a]\nchildren = ['b']\n[groups.b]\nchildren = ['a']\n", 2, "in a circle"),
+        ("hosts = [\n", 1, "not valid TOML"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        inventory(tmp_path, text)
+    assert str(caught.value).startswith(f"{tmp_path}/fleet.toml:{line}: ")
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("f.toml", "[[hosts]]\nname = 'a'\nuri = 'qemu+tcp://me:s3cret@a/system'\n", 3),
+        ("f.toml", "[defaults]\npassword = 's3cret'\n", 2),
+        ("f.yaml", "hosts:\n- name: a\n  sasl_password: s3cret\n", 3),
+        ("f.toml", "[defaults]\nuri = 'qemu+ssh://{name}/system?password=s3cret'\n", 2),
+        ("f.txt", "# ours\nqemu+ssh://me:s3cret@kvm1/system\n", 2),
+    ],
+)
+def test_a_secret_is_refused_with_its_line_and_not_repeated(
+    tmp_path: Path, name: str, text: str, line: int
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        inventory(tmp_path, text, name)
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path}/{name}:{line}: ")
+    assert "an inventory holds no secrets" in message
+    assert "s3cret" not in message
+
+
+def test_aliases_that_expand_without_end_are_refused(tmp_path: Path) -> None:
+    bomb = "a: &a [x, x]\n" + "".join(
+        f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(9)
+    )
+    with pytest.raises(UsageError, match="values, aliases followed"):
+        inventory(tmp_path, bomb, "f.yaml")

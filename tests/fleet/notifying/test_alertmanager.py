@@ -1,0 +1,80 @@
+"""Alerts as the real Alertmanager takes them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.not_run import not_run
+from tests.reports.notices.samples import new, odd
+from vnicaudit.fleet.notifying.channels import Channel, address_of
+from vnicaudit.fleet.notifying.notified import NotifiedFiles
+from vnicaudit.fleet.notifying.notifying import ChannelOutcome, Notifier
+from vnicaudit.reports.notices.forms import messages_of
+
+CONFIG = "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n"
+
+
+@pytest.fixture
+def alertmanager(tmp_path: Path) -> Iterator[str]:
+    """Its address."""
+    program = shutil.which("prometheus-alertmanager")
+    if program is None:
+        not_run("webhooks", "Alertmanager is not installed: apt install prometheus-alertmanager")
+    (tmp_path / "config.yml").write_text(CONFIG)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [
+            program, f"--config.file={tmp_path / 'config.yml'}", f"--storage.path={tmp_path}",
+            f"--web.listen-address=127.0.0.1:{port}", "--cluster.listen-address=",
+        ],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait(process, f"{url}/-/ready")
+        yield url
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait(process: subprocess.Popen[bytes], url: str) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        assert process.poll() is None
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.02)
+    raise AssertionError("Alertmanager is not ready")
+
+
+def test_alertmanager_has_an_alert_for_each_rule_and_site(
+    alertmanager: str, tmp_path: Path
+) -> None:
+    channel = Channel("alertmanager", alertmanager)
+    told = {"am": (channel, address_of("am", channel))}
+    notifier = Notifier(NotifiedFiles(tmp_path / "state"), messages_of, time)
+    findings = [*(new(number) for number in range(300)), new(301, site="west"), odd()]
+    assert notifier.tell(told, findings, "a", "2026-11-26") == (
+        ChannelOutcome("am", delivered=302),
+    )
+    with urllib.request.urlopen(f"{alertmanager}/api/v2/alerts", timeout=20) as answer:
+        alerts = json.load(answer)
+    sites = {alert["labels"]["site"] for alert in alerts}
+    assert len(alerts) == 3
+    assert {"east", "west"} < sites
+    assert {alert["labels"]["alertname"] for alert in alerts} == {"VnicauditNewFindings"}
+    assert all(alert["status"]["state"] == "active" for alert in alerts)

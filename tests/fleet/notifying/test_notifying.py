@@ -1,0 +1,349 @@
+"""Webhooks to a real server that fails, hangs, drips, drops and redirects."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.fleet.notifying.receiver import certificate, receiving
+from tests.reports.notices.samples import new
+from vnicaudit.errors import UsageError
+from vnicaudit.fleet.notifying.channels import (
+    Address,
+    Channel,
+    address_of,
+    load_channels,
+    resolved,
+)
+from vnicaudit.fleet.notifying.delivery import deliver
+from vnicaudit.fleet.notifying.notified import NotifiedFiles
+from vnicaudit.fleet.notifying.notifying import ChannelOutcome, Notifier
+from vnicaudit.model.notices import NewFinding, NoticeForm
+from vnicaudit.reports.notices.forms import messages_of
+
+DAY = "2026-11-26"
+SECRET = "S3cr3tW0rd"
+FINDINGS = [new(number) for number in range(3)]
+MARKS = [one.fingerprint for one in FINDINGS]
+
+
+class NoWait:
+    """Time that passes when somebody waits for it."""
+
+    def __init__(self) -> None:
+        self.waited: list[float] = []
+
+    def monotonic(self) -> float:
+        return sum(self.waited)
+
+    time = monotonic
+
+    def sleep(self, seconds: float, /) -> None:
+        self.waited.append(seconds)
+
+
+class Told:
+    """A state directory, and telling one channel from it."""
+
+    def __init__(self, state: Path) -> None:
+        self.state = state
+        self.clock = NoWait()
+
+    def __call__(
+        self,
+        url: str,
+        form: NoticeForm = "slack",
+        findings: list[NewFinding] | None = None,
+        day: str = DAY,
+        **more: str | float,
+    ) -> ChannelOutcome:
+        values = {"deadline": 5.0, **more, "form": form, "url": url}
+        channel = _channel(values)
+        notifier = Notifier(NotifiedFiles(self.state), messages_of, self.clock)
+        told = {"ops": (channel, address_of("ops", channel))}
+        (outcome,) = notifier.tell(told, FINDINGS if findings is None else findings, "a", day)
+        assert SECRET not in outcome.reason
+        return outcome
+
+
+def _channel(values: Mapping[str, str | float]) -> Channel:
+    import msgspec
+
+    return msgspec.convert(values, Channel)
+
+
+@pytest.fixture
+def tell(tmp_path: Path) -> Told:
+    return Told(tmp_path / "state")
+
+
+def test_what_is_new_is_told_once_a_day(tell: Told) -> None:
+    with receiving() as receiver:
+        assert tell(receiver.url) == ChannelOutcome("ops", delivered=3)
+        assert tell(receiver.url) == ChannelOutcome("ops", known=3)
+        more = [*FINDINGS, new(9)]
+        assert tell(receiver.url, findings=more) == ChannelOutcome("ops", delivered=1, known=3)
+        assert tell(receiver.url, day="2026-11-27").delivered == 3
+        assert len(receiver.got) == 3
+    assert "52:54:00:00:00:09" in receiver.got[1].body.decode()
+    assert "web-0" not in receiver.got[1].body.decode()
+
+
+def test_a_channel_hears_what_is_severe_enough(tell: Told) -> None:
+    findings = [new(1, "low"), new(2, "medium"), new(3, "error"), new(3, "error")]
+    with receiving() as receiver:
+        outcome = tell(receiver.url, "json", findings, severity="high")
+    assert outcome.delivered == 1
+    (one,) = json.loads(receiver.got[0].body)["findings"]
+    assert one["severity"] == "error"
+
+
+@pytest.mark.parametrize("first", ["500", "502", "503", "429/7", "408"])
+def test_an_error_that_passes_is_tried_again(first: str, tell: Told) -> None:
+    with receiving(first, first, "200") as receiver:
+        assert tell(receiver.url).delivered == 3
+        assert len(receiver.got) == 3
+    first_wait, second_wait = tell.clock.waited
+    asked = 7 if "/" in first else 0
+    assert max(1, asked) <= first_wait <= 1.25 * max(1, asked)
+    assert max(4, asked) <= second_wait <= 1.25 * max(4, asked)
+
+
+def test_it_gives_up_and_tells_the_next_time(tell: Told) -> None:
+    with receiving("503") as receiver:
+        outcome = tell(receiver.url)
+        assert len(receiver.got) == 4
+    assert (outcome.failed, outcome.reason) == (3, "HTTP 503")
+    with receiving() as receiver:
+        assert tell(receiver.url).delivered == 3
+
+
+@pytest.mark.parametrize("status", ["400", "401", "403", "404", "410"])
+def test_a_refusal_is_not_tried_again(status: str, tell: Told) -> None:
+    with receiving(status) as receiver:
+        assert tell(receiver.url).reason == f"HTTP {status}"
+        assert len(receiver.got) == 1
+    assert tell.clock.waited == []
+
+
+def test_a_redirect_is_not_followed(tell: Told) -> None:
+    with receiving("redirect", "200") as receiver:
+        outcome = tell(receiver.url)
+        assert [one.path for one in receiver.got] == [f"/hook/{SECRET}"]
+    assert (outcome.failed, outcome.reason) == (3, "HTTP 307: a redirect, which is not followed")
+
+
+@pytest.mark.parametrize("word", ["hang", "drop"])
+def test_where_nobody_knows_whether_it_arrived_it_is_not_sent_again(word: str, tell: Told) -> None:
+    with receiving(word, "200") as receiver:
+        outcome = tell(receiver.url, deadline=1.0)
+        assert (outcome.unknown, outcome.failed) == (3, 0)
+        assert outcome.reason.startswith("no answer")
+        assert tell(receiver.url) == ChannelOutcome("ops", known=3)
+        assert len(receiver.got) == 1
+
+
+@pytest.mark.parametrize("form", ["alertmanager", "matrix"])
+def test_a_receiver_that_knows_messages_is_asked_again(
+    form: NoticeForm, tell: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", SECRET)
+    room, token = ("!r:example.org", "env:TOKEN") if form == "matrix" else ("", "")
+    with receiving("drop", "200") as receiver:
+        url = f"http://localhost:{receiver.server_port}/base"
+        assert tell(url, form, room=room, token=token).delivered == 3
+    first, second = receiver.got
+    assert (first.path, first.body) == (second.path, second.body)
+    if form == "matrix":
+        assert first.method == "PUT"
+        start = "/base/_matrix/client/v3/rooms/%21r%3Aexample.org/send/m.room.message/"
+        assert first.path.startswith(start)
+        assert first.headers["Authorization"] == f"Bearer {SECRET}"
+    else:
+        assert (first.method, first.path) == ("POST", "/base/api/v2/alerts")
+
+
+def test_an_answer_whose_headers_never_end_ends_with_the_deadline(tell: Told) -> None:
+    with receiving("drip") as receiver:
+        assert tell(receiver.url, deadline=1.0).delivered == 3  # its first line said so
+        assert len(receiver.got) == 1
+
+
+def test_an_endless_answer_is_not_read(tell: Told) -> None:
+    with receiving("flood") as receiver:
+        assert tell(receiver.url).delivered == 3
+
+
+def test_nobody_there_is_tried_again_and_told_the_next_time(tell: Told) -> None:
+    with receiving() as receiver:
+        url = receiver.url
+    outcome = tell(url)
+    assert outcome.failed == 3
+    assert outcome.reason == "no connection: Connection refused"
+    assert len(tell.clock.waited) == 3
+
+
+def test_a_certificate_is_verified(tell: Told, tmp_path: Path) -> None:
+    own, other = certificate(tmp_path, "localhost"), certificate(tmp_path, "example.org")
+    with receiving(certificate=own) as receiver:
+        assert tell(receiver.url, ca_file=str(own)).delivered == 3
+        outcome = tell(receiver.url, day="2026-11-27")
+        assert outcome.failed == 3
+        assert outcome.reason.startswith("its certificate is not valid")
+    with receiving(certificate=other) as receiver:
+        assert tell(receiver.url, day="2026-11-28", ca_file=str(other)).failed == 3
+        assert receiver.got == []
+
+
+def test_a_file_that_is_no_certificate_is_a_usage_error(tell: Told, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="none"):
+        tell("https://localhost:1/x", ca_file=str(tmp_path / "none"))
+
+
+def _claim(state: str, mark: str, claimed: multiprocessing.Queue[int]) -> None:
+    store = NotifiedFiles(Path(state))
+    claimed.put(sum(len(store.claim("ops", DAY, [f"{mark}{n}"])) for n in range(50)))
+
+
+def test_two_processes_claim_each_finding_once(tmp_path: Path) -> None:
+    queue: multiprocessing.Queue[int] = multiprocessing.Queue()
+    several = [
+        multiprocessing.Process(target=_claim, args=(str(tmp_path / "s"), "m", queue))
+        for _ in range(3)
+    ]
+    for each in several:
+        each.start()
+    counts = [queue.get(timeout=60) for _ in several]
+    for each in several:
+        each.join()
+    assert sum(counts) == 50
+
+
+def test_claims_are_kept_for_some_days_for_nobody_else_to_read(tmp_path: Path) -> None:
+    for day in range(1, 29):
+        assert NotifiedFiles(tmp_path).claim("ops", f"2026-11-{day:02}", MARKS) == set(MARKS)
+    kept = sorted((tmp_path / "notified").iterdir())
+    assert [path.name for path in kept] == [f"2026-11-{day}.jsonl" for day in range(22, 29)]
+    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
+
+
+def test_a_line_cut_short_by_a_crash_hides_none_that_follows(tmp_path: Path) -> None:
+    store = NotifiedFiles(tmp_path)
+    store.claim("ops", DAY, MARKS[:1])
+    path = tmp_path / "notified" / f"{DAY}.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"channel":"ops","findi')
+    assert store.claim("ops", DAY, MARKS) == set(MARKS[1:])
+    assert store.claim("ops", DAY, MARKS) == set()
+    store.release("ops", DAY, MARKS[2:])
+    assert store.claim("ops", DAY, MARKS) == set(MARKS[2:])
+    assert store.claim("other", DAY, MARKS) == set(MARKS)
+
+
+FILE = """
+[channels.ops]
+form = "slack"
+url = "env:HOOK"
+severity = "high"
+[channels.room]
+form = "matrix"
+url = "https://matrix.example.org"
+room = "!r:example.org"
+token = "file:{token}"
+[channels.alerts]
+form = "alertmanager"
+url = "http://10.0.0.9:9093/am/"
+"""
+
+
+def test_channels_of_a_file_have_their_secrets_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = tmp_path / "token"
+    token.write_text(f"{SECRET}\n")
+    path = tmp_path / "channels.toml"
+    path.write_text(FILE.format(token=token))
+    channels = load_channels(str(path))
+    assert list(channels) == ["ops", "room", "alerts"]
+    with pytest.raises(UsageError, match="environment variable HOOK is not set"):
+        address_of("ops", channels["ops"])
+    monkeypatch.setenv("HOOK", f"https://hooks.example.org/services/{SECRET}")
+    addresses = {name: address_of(name, channel) for name, channel in channels.items()}
+    assert addresses["ops"].url.path == f"/services/{SECRET}"
+    assert addresses["room"].token == SECRET
+    assert addresses["alerts"].url.geturl() == "http://10.0.0.9:9093/am/api/v2/alerts"
+    assert SECRET not in repr(addresses) + str(addresses)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f'form="slack"\nurl="https://h/{SECRET}"', "env:NAME"),
+        (f'form="json"\nurl="https://h/{SECRET}"', "env:NAME"),
+        (f'form="alertmanager"\nurl="http://u:{SECRET}@h"', "env:NAME"),
+        (f'form="alertmanager"\nurl="http://h/?key={SECRET}"', "env:NAME"),
+        (f'form="slack"\nurl="env:X"\ntoken="{SECRET}"', "not the token itself"),
+        ('form="matrix"\nurl="https://h"\nroom="#r:h"\ntoken="env:X"', "needs a room"),
+        ('form="pager"\nurl="env:X"', "pager"),
+        ('form="slack"\nurl="env:X"\ndeadline=0', "deadline"),
+        ('form="slack"\nurl="env:X"\ncolour="red"', "colour"),
+        ('form="slack', "line"),
+    ],
+)
+def test_a_file_with_a_secret_or_a_mistake_is_refused(text: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "channels.toml"
+    path.write_text(f"[channels.ops]\n{text}\n")
+    with pytest.raises(UsageError, match=says) as error:
+        load_channels(str(path))
+    assert SECRET not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"http://hooks.example.org/{SECRET}", f"ftp://h/{SECRET}", SECRET, f"https://u:{SECRET}@h/",
+        f"https://[{SECRET}", f"https://h/{SECRET} x", f"https://h/{SECRET}\r\nX: y",
+        f"https://h:99999/{SECRET}", f"https://h/{SECRET}é", "https://", "file:///etc/passwd",
+    ],
+)  # fmt: skip
+def test_an_address_that_is_none_is_refused_without_being_said(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOK", url)
+    with pytest.raises(UsageError) as error:
+        address_of("ops", Channel("slack", "env:HOOK"))
+    assert SECRET not in str(error.value)
+
+
+def test_a_file_that_others_may_write_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "channels.toml"
+    path.write_text(FILE)
+    path.chmod(0o666)
+    with pytest.raises(UsageError, match="nobody else may"):
+        load_channels(str(path))
+
+
+def test_a_reference_to_an_empty_file_says_so(tmp_path: Path) -> None:
+    (tmp_path / "token").touch()
+    with pytest.raises(UsageError, match="is empty"):
+        resolved(f"file:{tmp_path / 'token'}", "channel 'ops': token")
+
+
+def test_the_requests_say_what_they_are(tell: Told) -> None:
+    with receiving() as receiver:
+        tell(receiver.url)
+    (got,) = receiver.got
+    assert got.headers["Content-Type"] == "application/json"
+    assert got.headers["User-Agent"].startswith("vnicaudit/")
+    assert "Authorization" not in got.headers
+
+
+def test_a_delivery_is_of_one_message() -> None:
+    with receiving() as receiver:
+        channel = Channel("json", receiver.url)
+        address: Address = address_of("ops", channel)
+        assert deliver(address, "json", b"{}").fate == "delivered"
+    assert receiver.got[0].body == b"{}"

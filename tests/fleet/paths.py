@@ -1,0 +1,93 @@
+"""Ways to a daemon that behave badly, and one through ssh."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from urllib.parse import quote
+
+from tests.bench.endpoints.private_sshd import PrivateSshd
+from tests.fleet.daemons import HostsDaemon
+
+_PUMP = """\
+#!{python}
+import os, select, socket, sys
+there = socket.socket(socket.AF_UNIX)
+there.connect(sys.argv[-1])
+while True:
+    ready, _, _ = select.select([0, there], [], [])
+    if 0 in ready:
+        data = os.read(0, 65536)
+        if not data:
+            break
+        there.sendall(data)
+    if there in ready:
+        data = there.recv(65536)
+        if not data:
+            break
+        os.write(1, data)
+"""
+
+
+def by_ssh(daemon: HostsDaemon, sshd: PrivateSshd, number: int) -> str:
+    """The URI of a host through an sshd, with that one's own keys and configuration."""
+    pump = sshd.folder / "pump"
+    pump.write_text(_PUMP.format(python=sys.executable))
+    pump.chmod(0o755)
+    ssh = sshd.folder / "ssh"
+    ssh.write_text(f'#!/bin/sh\nexec ssh -F {sshd.folder}/config "$@"\n')
+    ssh.chmod(0o755)
+    query = f"command={quote(str(ssh))}&proxy=netcat&netcat={quote(str(pump))}"
+    path = f"{daemon.file(number)}?socket={daemon.socket}&{query}"
+    return f"test+ssh://127.0.0.1:{sshd.port}{path}"
+
+
+@contextmanager
+def mute_port() -> Iterator[int]:
+    """A port that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
+        yield server.getsockname()[1]
+
+
+@contextmanager
+def tiring_proxy(port: int, answers: int, *, closes: bool = False) -> Iterator[int]:
+    """A proxy that hands so many bytes of answers on, and then falls silent, or closes the
+    connection."""
+    server = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=_serve, args=(server, port, answers, closes), daemon=True).start()
+    try:
+        yield server.getsockname()[1]
+    finally:
+        server.close()
+
+
+def _serve(server: socket.socket, port: int, answers: int, closes: bool) -> None:
+    with suppress(OSError):
+        while True:
+            here, _address = server.accept()
+            there = socket.create_connection(("127.0.0.1", port))
+            threading.Thread(target=_pump, args=(here, there), daemon=True).start()
+            arguments = (there, here, answers, closes)
+            threading.Thread(target=_pump_some, args=arguments, daemon=True).start()
+
+
+def _pump(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+
+
+def _pump_some(source: socket.socket, target: socket.socket, most: int, closes: bool) -> None:
+    with suppress(OSError):
+        while data := source.recv(min(most, 65536) or 65536):
+            if most <= 0:
+                if closes:
+                    break
+                continue
+            most -= len(data)
+            target.sendall(data)
+        target.shutdown(socket.SHUT_RDWR)
+        source.close()

@@ -1,0 +1,139 @@
+"""Hosts that fail, hang and come back: what is tried again, and what becomes of the others."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from vnicaudit.errors import TargetError
+from vnicaudit.fleet.running.host_queue import HostQueue
+from vnicaudit.fleet.running.host_reading import HostItems, HostReaders, ReadingLimits
+from vnicaudit.model.fleet import HostOptions, InventoryHost
+from vnicaudit.model.host import Host
+from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.report import LostRead, ReadError
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Met
+
+SOON = ReadingLimits(parallel=4, host_deadline=30, retries=2, pauses=(0.0,))
+HOST = Host("kvm")
+NO_OPTIONS = HostOptions()
+
+
+def read(
+    reader: Callable[[str, LiveOptions], Iterator[Met]],
+    *names: str,
+    limits: ReadingLimits = SOON,
+    options: HostOptions = NO_OPTIONS,
+) -> dict[str, HostItems]:
+    """What came of hosts of these names, by name."""
+    hosts = [InventoryHost(name, name, options=options) for name in names]
+    readers = HostReaders(HostQueue(enumerate(hosts)), reader, LiveOptions(), limits)
+    return {items.host.name: items for items in readers.results()}
+
+
+def raising(failure: str, times: int = 100) -> Callable[[str, LiveOptions], Iterator[Met]]:
+    """Fails so many times, and then answers."""
+    failures = iter(range(times))
+
+    def reader(_uri: str, _live: LiveOptions) -> Iterator[Met]:
+        if next(failures, None) is not None:
+            raise TargetError("no", file="kvm", failure=failure)
+        yield HOST
+
+    return reader
+
+
+@pytest.mark.parametrize("failure", ["unreachable", "deadline", "broken"])
+def test_a_failure_that_may_pass_is_tried_again(failure: str) -> None:
+    found = read(raising(failure, 2), "kvm")["kvm"]
+    assert (found.items, found.tries) == ([HOST], 3)
+
+
+@pytest.mark.parametrize("failure", ["refused", "authentication", "internal"])
+def test_a_refusal_is_final(failure: str) -> None:
+    found = read(raising(failure), "kvm")["kvm"]
+    assert found.tries == 1
+    assert [type(item) for item in found.items] == [LostRead]
+
+
+def test_tries_end_and_are_told() -> None:
+    found = read(raising("unreachable"), "kvm")["kvm"]
+    assert found.items == [LostRead("no (3 tries)", "kvm", failure="unreachable")]
+
+
+def test_the_try_that_brought_most_is_kept() -> None:
+    lengths = iter((3, 1, 0))
+
+    def reader(_uri: str, _live: LiveOptions) -> Iterator[Met]:
+        yield from [HOST] * next(lengths)
+        raise TargetError("lost", failure="broken")
+
+    found = read(reader, "kvm")["kvm"]
+    assert found.items == [HOST] * 3 + [LostRead("lost (3 tries)", failure="broken")]
+
+
+def test_a_domain_that_cannot_be_read_is_no_reason_to_try_again() -> None:
+    found = read(lambda _uri, _live: iter((HOST, ReadError("domain 'x': locked"))), "kvm")["kvm"]
+    assert found.tries == 1
+
+
+def test_a_guest_that_hangs_is_no_reason_to_try_again() -> None:
+    silent = LostRead("domain 'x': not read: no answer", failure="deadline", whole=False)
+    found = read(lambda _uri, _live: iter((HOST, silent)), "kvm")["kvm"]
+    assert (found.tries, found.items) == (1, [HOST, silent])
+
+
+def test_a_host_that_hangs_costs_itself() -> None:
+    over = threading.Event()
+
+    def reader(uri: str, _live: LiveOptions) -> Iterator[Met]:
+        yield HOST
+        if uri == "hung":
+            over.wait(60)
+
+    limits = ReadingLimits(parallel=2, host_deadline=0.3, retries=0)
+    found = read(reader, "hung", *map(str, range(8)), limits=limits)
+    over.set()
+    assert found.pop("hung").items == [
+        HOST,
+        LostRead("not read to its end within 0.3 s (--host-deadline)", "hung", failure="deadline"),
+    ]
+    assert all(items.items == [HOST] for items in found.values())
+    assert len(found) == 8
+
+
+def test_a_host_has_its_own_options() -> None:
+    given: list[LiveOptions] = []
+
+    def reader(_uri: str, live: LiveOptions) -> Iterator[Met]:
+        given.append(live)
+        yield HOST
+
+    read(reader, "kvm", options=HostOptions(3.0, True))
+    assert (given[0].deadline, given[0].agent) == (3.0, True)
+
+
+def test_what_no_reader_should_raise_is_raised_where_results_are_taken() -> None:
+    def reader(_uri: str, _live: LiveOptions) -> Iterator[Met]:
+        raise KeyboardInterrupt
+        yield HOST
+
+    with pytest.raises(KeyboardInterrupt):
+        read(reader, "kvm")
+
+
+def test_when_nobody_takes_results_any_more_threads_end() -> None:
+    hosts = [InventoryHost(str(n), str(n)) for n in range(200)]
+    queue = HostQueue(enumerate(hosts))
+    results = HostReaders(queue, lambda _uri, _live: iter((HOST,)), LiveOptions(), SOON).results()
+    next(results)
+    results.close()
+    readers = [one for one in threading.enumerate() if one.name.startswith("hosts ")]
+    for thread in readers:
+        thread.join(10)
+    assert not any(thread.is_alive() for thread in readers)

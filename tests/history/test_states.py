@@ -1,0 +1,195 @@
+"""How the states of findings and NICs are told, one thing at a time."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from tests.history.fleets import TestDomain, TestNic, audit, host, reading
+from vnicaudit.history.history import History
+from vnicaudit.model.fleet import HostReading, InventoryHost
+
+A, B = host("kvm1", "north"), host("kvm2", "south")
+MAC = "52:54:00:00:00:01"
+SLOW = TestDomain(1, (TestNic(MAC, "e1000", frozenset({"TEST01"})),))
+FAST = TestDomain(1, (TestNic(MAC),))
+
+
+class Row(NamedTuple):
+    """A finding as the view has it."""
+
+    host: str
+    state: str
+    reopened: int
+
+
+def rows(history: History) -> list[Row]:
+    """All findings, in the order in which they were written."""
+    with history.database.reading() as connection:
+        found = connection.exec_driver_sql(
+            "SELECT host, state, reopened FROM findings ORDER BY since, host, state"
+        )
+        return [Row(*one) for one in found]
+
+
+def states(history: History) -> list[str]:
+    return [one.state for one in rows(history)]
+
+
+class Days:
+    """Audits, one a day."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.day = 0
+
+    def audit(self, *readings: HostReading, hosts: tuple[InventoryHost, ...] = (A, B)) -> None:
+        """Store one of these readings."""
+        self.day += 1
+        self.history.store(audit(f"a{self.day}", self.day, hosts), readings)
+
+
+def test_new_known_fixed_reopened(history: History) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1))
+    assert states(history) == ["new"]
+    days.audit(reading(A, [SLOW], 2))
+    assert states(history) == ["known"]
+    days.audit(reading(A, [FAST], 3))
+    assert states(history) == ["fixed"]
+    days.audit(reading(A, [SLOW], 4))
+    assert rows(history) == [Row("kvm1", "fixed", 0), Row("kvm1", "reopened", 1)]
+    days.audit(reading(A, [SLOW], 5))
+    assert states(history) == ["fixed", "known"]
+
+
+def test_first_seen_never_changes(history: History) -> None:
+    days = Days(history)
+    for day, domains in enumerate(([SLOW], [FAST], [SLOW], [], [SLOW]), 1):
+        days.audit(reading(A, domains, day))
+    with history.database.reading() as connection:
+        found = connection.exec_driver_sql("SELECT DISTINCT first_seen FROM findings").fetchall()
+    assert len(found) == 1
+    assert str(found[0][0])[:10] == "2026-01-02"
+
+
+@pytest.mark.parametrize("status", ["failed", "partial"])
+def test_a_host_that_was_not_reached_keeps_its_state(history: History, status: str) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1))
+    unread = reading(A, [], 2, status="failed" if status == "failed" else "partial")
+    days.audit(unread)
+    assert states(history) == ["not looked at"]
+    with history.database.reading() as connection:
+        query = "SELECT open, stale, fixed, gone FROM trend ORDER BY time"
+        counts = connection.exec_driver_sql(query).fetchall()
+    assert [tuple(one) for one in counts] == [(1, 0, 0, 0), (0, 1, 0, 0)]
+
+
+def test_a_domain_that_is_gone_is_not_fixed(history: History) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1))
+    days.audit(reading(A, [], 2))
+    assert states(history) == ["gone"]
+    days.audit(reading(A, [SLOW], 3))
+    assert rows(history) == [Row("kvm1", "gone", 0), Row("kvm1", "returned", 0)]
+
+
+def test_a_nic_that_was_taken_out_is_gone(history: History) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1))
+    days.audit(reading(A, [TestDomain(1)], 2))
+    assert states(history) == ["gone"]
+
+
+@pytest.mark.parametrize("order", [(A, B), (B, A)])
+def test_a_migrated_guest_is_nothing_new(
+    history: History, order: tuple[InventoryHost, InventoryHost]
+) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1), reading(B, [], 1))
+    days.audit(*(reading(one, [SLOW] if one is B else [], 2) for one in order))
+    assert rows(history) == [Row("kvm1", "moved", 0), Row("kvm2", "moved", 0)]
+    with history.database.reading() as connection:
+        query = "SELECT host, opened_as, closed_as FROM nics ORDER BY host"
+        found = [tuple(one) for one in connection.exec_driver_sql(query)]
+    assert found == [("kvm1", "new", "moved"), ("kvm2", "moved", None)]
+
+
+def test_other_rules_close_nothing(history: History) -> None:
+    history.store(audit("a1", 1, [A]), [reading(A, [SLOW], 1)])
+    narrow = reading(A, [SLOW], 2, rules=["TEST02"])
+    history.store(audit("a2", 2, [A], rules=["TEST02"]), [narrow])
+    assert states(history) == ["not looked at"]
+    history.store(audit("a3", 3, [A]), [reading(A, [SLOW], 3)])
+    assert states(history) == ["known"]
+
+
+def test_a_rule_that_was_skipped_for_a_nic_closes_nothing_of_it(history: History) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1))
+    skipped = TestDomain(1, (TestNic(MAC, "e1000", skipped=frozenset({"TEST01"})),))
+    days.audit(reading(A, [skipped], 2))
+    assert states(history) == ["not looked at"]
+    days.audit(reading(A, [skipped], 3))
+    assert states(history) == ["not looked at"]
+    days.audit(reading(A, [SLOW], 4))
+    assert states(history) == ["known"]
+    days.audit(reading(A, [FAST], 5))
+    assert states(history) == ["fixed"]
+
+
+def test_a_sample_of_nics_closes_nothing_else(history: History) -> None:
+    history.store(audit("a1", 1, [A]), [reading(A, [SLOW], 1)])
+    history.store(audit("a2", 2, [A], nic_share=0.5), [reading(A, [TestDomain(2)], 2)])
+    assert states(history) == ["not looked at"]
+    with history.database.reading() as connection:
+        found = connection.exec_driver_sql("SELECT closed_as FROM nics").fetchall()
+    assert [tuple(one) for one in found] == [(None,)]
+
+
+def test_suppressed_and_back(history: History) -> None:
+    days = Days(history)
+    accepted = TestDomain(1, (TestNic(MAC, "e1000", frozenset({"TEST01"}), frozenset({"TEST01"})),))
+    days.audit(reading(A, [SLOW], 1))
+    days.audit(reading(A, [accepted], 2))
+    assert states(history) == ["suppressed", "suppressed"]
+    days.audit(reading(A, [SLOW], 3))
+    assert states(history) == ["suppressed", "unsuppressed", "known"]
+
+
+def test_a_reading_that_is_older_than_the_last_is_only_noted(history: History) -> None:
+    days = Days(history)
+    days.audit(reading(A, [FAST], 3))
+    days.audit(reading(A, [SLOW], 2))
+    assert states(history) == []
+    with history.database.reading() as connection:
+        found = connection.exec_driver_sql("SELECT late FROM readings ORDER BY audit").fetchall()
+    assert [tuple(one) for one in found] == [(0,), (1,)]
+
+
+def test_a_changed_nic_says_what_changed(history: History) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1))
+    days.audit(reading(A, [FAST], 2))
+    with history.database.reading() as connection:
+        query = "SELECT model, opened_as, closed_as, changed FROM nics ORDER BY since"
+        found = [tuple(one) for one in connection.exec_driver_sql(query)]
+    changed = "model_declared model vhost rx_queue_size tx_queue_size"
+    assert found == [("e1000", "new", "changed", None), ("virtio", "changed", None, changed)]
+
+
+def test_the_same_audit_twice_is_stored_once(history: History) -> None:
+    one = audit("a1", 1, [A])
+    assert history.store(one, [reading(A, [SLOW], 1)]).is_new
+    again = history.store(one, [reading(A, [SLOW], 1)])
+    assert (again.is_new, again.number) == (False, 1)
+    assert states(history) == ["new"]
+
+
+def test_an_unchanged_host_is_one_row(history: History) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1))
+    stored = history.store(audit("b", 2, [A, B]), [reading(A, [SLOW], 2)])
+    assert (stored.ok, stored.unchanged) == (1, 1)

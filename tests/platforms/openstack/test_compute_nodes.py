@@ -1,0 +1,23 @@
+"""The hosts of a cloud, for an inventory."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.platforms.openstack.cloud import FakeCloud
+from vnicaudit.errors import TargetError
+from vnicaudit.model.compute_node import ComputeNode
+from vnicaudit.platforms.openstack.compute_nodes import compute_nodes_of
+
+
+@pytest.mark.usefixtures("cloud")
+def test_an_admin_is_told_them_with_address_zone_and_aggregates() -> None:
+    assert compute_nodes_of("admin", deadline=30) == [
+        ComputeNode("vm", "127.0.0.1", "nova", ("agg-one",))
+    ]
+
+
+def test_others_are_told_what_to_do(cloud: FakeCloud) -> None:
+    del cloud
+    with pytest.raises(TargetError, match="are told to admins only"):
+        compute_nodes_of("demo", deadline=30)

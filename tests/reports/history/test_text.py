@@ -1,0 +1,65 @@
+"""The history for people: what is said, and that nothing of a name reaches a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.reports.history.samples import DETAILS, DRIFT, STATUS, TREND
+from vnicaudit.reports.history.drift import drift_csv, drift_markdown, drift_text
+from vnicaudit.reports.history.status import details_text, status_text
+from vnicaudit.reports.history.trend import trend_csv, trend_text
+from vnicaudit.reports.writer import Options
+
+WIDE = Options(width=200)
+WRITTEN: dict[str, Callable[[], str]] = {
+    "status": lambda: "".join(status_text(STATUS, WIDE)),
+    "details": lambda: "".join(details_text(DETAILS, WIDE)),
+    "trend": lambda: "".join(trend_text(TREND, WIDE)),
+    "trend csv": lambda: trend_csv(TREND),
+    "drift": lambda: "".join(drift_text(DRIFT, WIDE)),
+    "drift csv": lambda: drift_csv(DRIFT),
+    "drift markdown": lambda: "".join(drift_markdown(DRIFT)),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_no_escape_of_a_name_gets_through(name: str) -> None:
+    assert "\x1b" not in WRITTEN[name]()
+
+
+def test_status() -> None:
+    assert WRITTEN["status"]().splitlines()[1:] == [
+        "20261122-101500-3f2a  2026-11-22T10:15:00Z     50       1        12  1,234    2         1"
+        "      4     5  hosts zone_a, 0.05 of the hosts, 4 rules",
+        "",
+        "/x.db: 32.2 MB, 1,000 hosts in the inventory, 2 never read; oldest reading "
+        "2026-11-01T00:00:00Z",
+        "",
+        "1 host not read:",
+        "  kvm7: never read; unreachable: no route a\\x1b[31m|b",
+    ]
+
+
+def test_details_and_drift_name_findings_by_their_state() -> None:
+    for name in ("details", "drift"):
+        assert "\n1 finding reopened:\n" in WRITTEN[name]()
+
+
+def test_trend_counts_what_is_stale_with_the_rest_and_apart() -> None:
+    assert WRITTEN["trend"]().splitlines() == [
+        "site  findings  stale  change  new  reopened  fixed  gone  trend",
+        "-        1,246  1,234      +0    2         1      4     5  █",
+        "",
+        "1 audit, 2026-11-22T10:15:00Z to 2026-11-22T10:15:00Z; the last read 49 of 1,000 hosts",
+    ]
+
+
+def test_drift_tells_what_changed_of_a_nic() -> None:
+    assert "model e1000 → virtio, vhost 0 → unknown" in WRITTEN["drift"]()
+
+
+def test_a_narrow_terminal_cuts_nothing() -> None:
+    narrow = "".join(status_text(STATUS, Options(width=40)))
+    assert narrow.split() == WRITTEN["status"]().split()

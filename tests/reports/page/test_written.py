@@ -1,0 +1,212 @@
+"""What is written into the page, without a browser."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+
+from tests.reports.page.decoded import Elements, check_markup, decoded
+from tests.reports.page.fleet import WHY, fleet, host
+from tests.reports.samples import END, LEGACY, STREAM, WEB, written
+from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
+from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.fleet import (
+    Coverage,
+    FleetAudit,
+    HostReading,
+    InventoryHost,
+)
+from vnicaudit.model.refs import nic_index
+from vnicaudit.model.report import TargetResult
+from vnicaudit.reports.page.answer import Answer
+from vnicaudit.reports.page.columns import Addresses, Counts, Dictionary
+from vnicaudit.reports.page.data import PageData
+from vnicaudit.reports.page.from_fleet import about_fleet, host_of, subjects_of
+from vnicaudit.reports.page.paths import path_of
+from vnicaudit.reports.page.render import Page, render_page
+from vnicaudit.reports.page.spool import ChunkFile
+from vnicaudit.reports.page.tables import MAC, NAME, UUID, sentence
+
+DATA = fleet(2)
+SUBJECTS = list(DATA.subjects)
+ROW = SUBJECTS[0].rows[0]
+
+
+def page(data: PageData) -> str:
+    return "".join(render_page(data))
+
+
+def test_every_nic_and_finding_is_in_it() -> None:
+    tables = decoded(page(msgspec.structs.replace(DATA, subjects=SUBJECTS))).tables
+    assert tables["subject"]["name"] == [one.name for one in SUBJECTS]
+    assert tables["subject"]["uuid"] == [(one.uuid or "").replace("-", "") for one in SUBJECTS]
+    rows = [row for one in SUBJECTS for row in one.rows]
+    assert tables["nic"]["mac"] == [(row.mac or "").replace(":", "") for row in rows]
+    models = [str(cell).split("\t") for cell in tables["nic"]["model"]]
+    assert [cell[2] for cell in models] == [row.model.effective for row in rows]
+    assert [cell[3] for cell in models] == [WHY[row.index] for row in rows]
+    findings = [(one, each) for one in SUBJECTS for each in one.findings]
+    assert tables["finding"]["rule"] == [each.rule for _, each in findings]
+    assert tables["finding"]["fix"] == [sentence(each.fix, one, each) for one, each in findings]
+    assert tables["finding"]["state"] == [
+        one.history[each.fingerprint].state for one, each in findings
+    ]
+    places = [nic_index(each.about) for _, each in findings]
+    assert tables["finding"]["nic"] == [at + 1 for at in places if at is not None]
+
+
+def test_names_leave_sentences_so_that_equal_ones_are_one() -> None:
+    one = SUBJECTS[0]
+    about = msgspec.structs.replace(WEB, mac=ROW.mac)
+    each = msgspec.structs.replace(LEGACY, about=about)
+    text = f"virsh edit {one.name}; openstack server stop {one.uuid}, {ROW.mac}"
+    assert sentence(text, one, each) == f"virsh edit {NAME}; openstack server stop {UUID}, {MAC}"
+    hostile = msgspec.structs.replace(one, name="a\x01b")
+    assert sentence("virsh edit a\x01b", hostile, each) == f"virsh edit {NAME}"
+    assert sentence("\x01", hostile, each) == "\\x01"
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({}, "fast"),
+        ({"vhost": Resolved[bool](None, None, "vhost-user", NONE)}, "fast"),
+        ({"vhost": Resolved[bool](None, None, "needs /proc", UNKNOWN)}, "unknown"),
+        ({"vhost": Resolved(None, False, "name='qemu'")}, "slow"),
+        ({"model": Resolved("e1000", "e1000", "as declared")}, "slow"),
+        ({"model": Resolved[str](None, None, "?", UNKNOWN)}, "unknown"),
+        ({"model": Resolved[str](None, None, "a PCI function", NONE)}, "fast"),
+        ({"starts": False}, "does not start"),
+    ],
+)
+def test_how_packets_travel(change: dict[str, Resolved[str]], path: str) -> None:
+    virtio = msgspec.structs.replace(
+        ROW,
+        model=Resolved("virtio", "virtio", "as declared"),
+        vhost=Resolved(None, True, "vhost"),
+    )
+    assert path_of(msgspec.structs.replace(virtio, **change)) == path
+
+
+def test_a_dictionary_that_forgets_says_so_and_loses_nothing() -> None:
+    column = Dictionary(ChunkFile())
+    texts = [f"name-{number % 9000}" for number in range(18_000)]
+    for text in texts:
+        column.append(text)
+    info = column.info()
+    assert info.again
+    data = b"".join(column.pieces())
+    values = data[info.bytes :].decode().split("\n")
+    numbers = [
+        int.from_bytes(data[at : at + info.width], "little")
+        for at in range(0, info.bytes, info.width)
+    ]
+    assert [values[number] for number in numbers] == texts
+
+
+def test_numbers_take_as_few_bytes_as_the_largest_needs() -> None:
+    for largest, width in ((255, 1), (256, 2), (65_535, 2), (65_536, 4)):
+        column = Counts(ChunkFile())
+        for number in (0, largest):
+            column.append(number)
+            column.settle()
+        assert column.info().width == width
+        assert b"".join(column.pieces()) == b"".join(
+            number.to_bytes(width, "little") for number in (0, largest)
+        )
+
+
+def test_an_address_that_is_none_stays_readable() -> None:
+    column = Addresses(ChunkFile(), "mac")
+    for text in ("52:54:00:00:00:01", None, "<img>", "52:54:00:00:00:0A"):
+        column.append(text)
+    assert b"".join(column.pieces()).hex() == "525400000001" + "00" * 18
+    assert b"".join(column.odd.pieces()).endswith(b"\n<img>\n52:54:00:00:00:0A")
+
+
+def finding(number: int, rule: str, new: str, *, safe: bool, confidence: str = "high") -> Finding:
+    return msgspec.structs.replace(
+        LEGACY, rule=rule, name=rule.lower(), fingerprint=str(number), confidence=confidence,
+        change=Change("model", None, new, safe),
+    )  # fmt: skip
+
+
+def test_one_change_cures_findings_of_several_rules() -> None:
+    answer = Answer()
+    several = [finding(number, f"R{number % 2}", "virtio", safe=True) for number in range(5)]
+    several += [finding(9, "R9", "virtio", safe=False)]
+    several += [finding(n, "R3", "hint", safe=True, confidence="low") for n in range(20, 30)]
+    answer.add(msgspec.structs.replace(SUBJECTS[0], findings=tuple(several)))
+    cures = answer.cures(5)
+    assert [(cure.key.change, cure.key.safe, cure.number) for cure in cures] == [
+        ("model → virtio", "safe", 5), ("model → virtio", "unsafe", 1),
+    ]  # fmt: skip
+    assert cures[0].rules == ("r0", "r1")
+
+
+def test_what_was_not_checked_is_said() -> None:
+    some = msgspec.structs.replace(
+        DATA,
+        subjects=SUBJECTS,
+        about=msgspec.structs.replace(
+            DATA.about, coverage=Coverage(("VNIC001",), host_share=0.05, seed=7)
+        ),
+        end=msgspec.structs.replace(DATA.end, hosts=(host(0), host(99))),
+    )
+    text = Elements(page(some)).text
+    assert "5 % of hosts (seed 7)" in str(decoded(page(some)).facts["sample"])
+    assert "5 % of hosts (seed 7)" in text
+    assert "1 of 2 hosts could not be read in full; 1 host shown as last read" in text
+    assert "no route; shown as read on 20 Nov 2026 03:00 UTC" in text
+    assert "VNIC020 was not judged for 24 NICs" in text
+
+
+def test_without_a_history_nothing_is_said_of_one() -> None:
+    alone = msgspec.structs.replace(DATA.end, changes=None)
+    assert "Since" not in page(msgspec.structs.replace(DATA, subjects=SUBJECTS, end=alone))
+
+
+def test_an_audit_becomes_a_page() -> None:
+    text = written("html")
+    check_markup(text)
+    found = decoded(text)
+    assert len(found.tables["finding"]["rule"]) == sum(len(one.findings) for one in STREAM)
+    words = Elements(text).text
+    assert f"Audit of {len(END.targets)} targets" in words
+    assert "could not be read in full" in words
+
+
+def test_an_empty_audit_is_a_page_too() -> None:
+    text = Elements(written("html", stream=())).text
+    assert "No NIC was audited" in text
+
+
+def test_a_reading_of_a_fleet_is_grouped_by_the_name_of_its_host() -> None:
+    where = InventoryHost("kvm1", "qemu+ssh://10.0.0.1/system", site="a")
+    reading = HostReading(
+        host=where, status="ok", started="", finished="2026-11-26T10:00:00Z",
+        result=TargetResult(where.uri, "ok", None, 1, 1), audited=STREAM[:1],
+    )  # fmt: skip
+    audit = FleetAudit(
+        id="x", started="2026-11-26T10:00:00Z", version="1", coverage=Coverage(()), hosts=(where,)
+    )
+    (subject,) = subjects_of(reading)
+    assert (subject.host, subject.site) == ("kvm1", "a")
+    assert subject.target == STREAM[0].target
+    assert host_of(reading).nics == 1
+    assert about_fleet(audit).title == "Fleet of 1 host"
+
+
+def test_the_same_input_gives_the_same_bytes() -> None:
+    data = msgspec.structs.replace(DATA, subjects=SUBJECTS)
+    assert page(data) == page(data)
+    assert re.search(r"^.{100000,}$", page(data), re.MULTILINE) is None
+
+
+def test_nics_that_came_without_rows_are_counted_as_unknown() -> None:
+    one = Page()
+    one.add(msgspec.structs.replace(SUBJECTS[0], rows=(), nics=3))
+    text = Elements("".join(one.finish(DATA.about, DATA.end))).text
+    assert "3 unknown" in text

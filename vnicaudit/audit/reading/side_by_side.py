@@ -1,0 +1,95 @@
+"""Several live hosts, read side by side and handed on in their order.
+
+Reading a host is waiting for it: threads read the next ones while what came of the first is judged.
+The order, and so the report, is that of the targets, whatever came first.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+MOST_AT_ONCE = 16
+"""Hosts that are read at once."""
+CALLS = 8
+"""Calls to one host under way at once, where several hosts are read: they hide its round trips, and
+32 hosts have 256 of them."""
+_WAITING_MAX = 256
+"""Things of one host that are kept for its turn: the others are asked for later."""
+_ROOM_SECONDS = 1.0
+"""How often a thread that waits for room looks whether anybody still reads."""
+
+
+def read_ahead(
+    readings: Sequence[Callable[[], Iterator[T]]], most: int = MOST_AT_ONCE
+) -> Iterator[Iterator[T]]:
+    """The items of each reading, in the order of the readings, of which so many are under way at
+    once; the items of one end before those of the next are asked for. An error of a reading is
+    raised in its place. A single reading needs no thread."""
+    if len(readings) < 2:
+        yield from (read() for read in readings)
+        return
+    later = iter(readings)
+    under_way = deque(map(_Reading, islice(later, most)))
+    try:
+        while under_way:
+            yield under_way[0].items()
+            under_way.popleft().abandon()
+            under_way.extend(map(_Reading, islice(later, 1)))
+    finally:
+        for reading in under_way:
+            reading.abandon()
+
+
+class _End:
+    """No more items come; ``error`` is what ended them, where it was one."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
+class _Reading(Generic[T]):
+    """One reading, in a thread of its own."""
+
+    def __init__(self, read: Callable[[], Iterator[T]]) -> None:
+        self._queue: queue.Queue[T | _End] = queue.Queue(_WAITING_MAX)
+        self._abandoned = threading.Event()
+        self._read = read
+        threading.Thread(target=self._run, name="read ahead", daemon=True).start()
+
+    def items(self) -> Iterator[T]:
+        """The items as they come."""
+        while not isinstance(item := self._queue.get(), _End):
+            yield item
+        if item.error is not None:
+            raise item.error
+
+    def abandon(self) -> None:
+        """Nobody takes what comes from here on."""
+        self._abandoned.set()
+
+    def _run(self) -> None:
+        end = _End()
+        try:
+            for item in self._read():
+                if not self._put(item):
+                    return
+        except BaseException as error:  # handed to the one who takes the items
+            end = _End(error)
+        self._put(end)
+
+    def _put(self, item: T | _End) -> bool:
+        """False where nobody takes it any more."""
+        while not self._abandoned.is_set():
+            try:
+                self._queue.put(item, timeout=_ROOM_SECONDS)
+            except queue.Full:
+                continue
+            return True
+        return False

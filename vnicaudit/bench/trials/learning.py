@@ -1,0 +1,113 @@
+"""By how much runs and turns differ on a host, from its earlier measurements that are kept.
+
+Of the same host (the hypervisor, or where that is not known the target's machine), the same
+workload and the same metric. What cannot be read is left out: it was made for another purpose, and
+nothing may fail for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from vnicaudit.bench import history
+from vnicaudit.bench.history import StoredMeasurement
+from vnicaudit.bench.judging.effect import TURNS, is_share, is_usable
+from vnicaudit.bench.judging.scatter import Scatter, scatter_of
+from vnicaudit.bench.metrics import METRICS, Metric
+from vnicaudit.bench.paths import machine_of
+from vnicaudit.errors import UsageError
+from vnicaudit.model.measurement import BenchRun, Sample, Workload
+from vnicaudit.model.measurement import Path as MeasuredPath
+
+_MOST = 20
+"""Measurements that are learnt from, the latest ones: hosts change."""
+_LOOKED_AT = 500
+"""Of all that are kept, the latest ones."""
+
+Judged = tuple[str, str]
+"""Workload and metric."""
+
+
+class HostHistory(NamedTuple):
+    """``measurements``: how many there are."""
+
+    measurements: int
+    scatter: Mapping[Judged, Scatter]
+
+
+NO_HISTORY = HostHistory(0, {})
+
+
+def host_of(target: str, hypervisor: str | None = None) -> str:
+    """The machine whose luck a measurement shares. Raises UsageError for what is no endpoint."""
+    return machine_of(target, hypervisor) or target
+
+
+def learnt(state: Path, hosts: Collection[str], workloads: Sequence[Workload]) -> HostHistory:
+    """History of these hosts, of the metrics that these workloads are judged by."""
+    arms: defaultdict[Judged, list[list[list[float]]]] = defaultdict(list)
+    used = 0
+    for kept in _latest(state):
+        found = list(_arms_of(kept, hosts, workloads))
+        for judged, turns in found:
+            arms[judged].append(turns)
+        used += bool(found)
+        if used == _MOST:
+            break
+    scatter = {judged: scatter_of(turns) for judged, turns in arms.items()}
+    return HostHistory(used, {key: one for key, one in scatter.items() if one is not None})
+
+
+def _latest(state: Path) -> Iterator[StoredMeasurement]:
+    try:
+        names = history.measurement_ids(state)
+    except UsageError:
+        return
+    for name in reversed(names[-_LOOKED_AT:]):
+        yield StoredMeasurement(state / "bench" / name)
+
+
+def _arms_of(
+    kept: StoredMeasurement, hosts: Collection[str], workloads: Sequence[Workload]
+) -> Iterator[tuple[Judged, list[list[float]]]]:
+    """The turns of each arm, of a measurement that has ended; nothing where it cannot be read."""
+    try:
+        head = kept.head()
+        if head.run.finished is None:
+            return
+        here = {path.name for path in head.paths if _is_of(path, hosts)}
+        names = {one.id for one in head.workloads} & {one.id for one in workloads}
+        samples = list(kept.samples()) if here and names else []
+    except UsageError:
+        return
+    for workload in workloads:
+        for arm in here if workload.id in names else ():
+            mine = [one for one in samples if (one.workload, one.arm) == (workload.id, arm)]
+            for metric in (METRICS[name] for name in workload.decides if name in METRICS):
+                turns = _turns(mine, metric, head.run)
+                if turns:
+                    yield (workload.id, metric.name), turns
+
+
+def _is_of(path: MeasuredPath, hosts: Collection[str]) -> bool:
+    return host_of(path.target, path.hypervisor) in hosts
+
+
+def _turns(samples: Sequence[Sample], metric: Metric, run: BenchRun) -> list[list[float]]:
+    """Values of the runs of each turn; where nothing was plugged or booted in between, there is
+    one."""
+    found: defaultdict[int, list[float]] = defaultdict(list)
+    for sample in sorted(samples, key=lambda one: one.order):
+        value = sample.values.get(metric.name)
+        if not sample.valid or value is None or not is_usable(value):
+            continue
+        turn = sample.block // max(1, run.runs_per_turn) if run.design in TURNS else 0
+        if is_share(metric):
+            found[turn].append(value)
+        elif value > 0:
+            found[turn].append(math.log(value))
+    return [found[turn] for turn in sorted(found)]

@@ -1,0 +1,201 @@
+"""The reports of one audit: opened before anything is read, written as it goes on, and what its
+exit code is in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Protocol
+
+from vnicaudit import __version__
+from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
+from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
+from vnicaudit.base.clock import timestamp
+from vnicaudit.base.counting import count
+from vnicaudit.cli.audit.request import AuditRequest
+from vnicaudit.cli.options.output import terminal_width, use_color
+from vnicaudit.cli.output.files import READ_BY_OTHERS, STDOUT, ReportOutput
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.output.stdout import stream
+from vnicaudit.errors import TargetError
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
+from vnicaudit.model.report import (
+    Audited,
+    RuleInfo,
+    RunEnd,
+    RunInfo,
+    Summary,
+    TargetResult,
+    Tool,
+)
+from vnicaudit.reports.registry import writer
+from vnicaudit.reports.writer import Options, ReportWriter
+
+if TYPE_CHECKING:
+    from vnicaudit.reports.baseline import BaselineWriter
+
+
+class ReportedRun(Protocol):
+    """What reports and the exit code need to know of an audit, of targets or of a fleet."""
+
+    @property
+    def baselined(self) -> set[str]:
+        """Fingerprints of findings that the baseline has."""
+
+    @property
+    def usage(self) -> Usage:
+        """The uses of the settings' suppressions."""
+
+    @property
+    def results(self) -> tuple[TargetResult, ...]:
+        """How reading each target went."""
+
+    @property
+    def summary(self) -> Summary:
+        """The totals so far."""
+
+    @property
+    def graded(self) -> dict[tuple[Severity, Confidence], int]:
+        """How many findings there are so far of each severity and confidence."""
+
+    def count_extra(self, audited: Audited) -> None:
+        """Add findings that came from no target to the totals."""
+
+
+class Reports:
+    """All reports of one audit, and its new baseline. Files appear when the stack ends."""
+
+    def __init__(self, request: AuditRequest, stack: ExitStack) -> None:
+        """Raises UsageError where one cannot be written."""
+        self._request = request
+        self._redactor = request.redactor
+        self._baseline = _baseline(request)
+        opened = _outputs(request, self._baseline)
+        self._outputs = [(each, stack.enter_context(output)) for each, output in opened]
+
+    @property
+    def writes_baseline(self) -> bool:
+        """True where a baseline is written, and findings fail nothing."""
+        return self._baseline is not None
+
+    def start(self, started: str) -> None:
+        """Write the beginning."""
+        tool = Tool("vnicaudit", __version__)
+        start = RunInfo(tool, started, lambda: _catalogue(self._request))
+        if self._redactor is not None:
+            start = self._redactor.run(start)
+        for one, output in self._outputs:
+            output.write(one.start(start))
+
+    def add(self, audited: Iterable[Audited], before_each: Callable[[], None]) -> None:
+        """Write what was audited, as it comes."""
+        for each in audited:
+            before_each()
+            shown = each if self._redactor is None else self._redactor.record(each)
+            for one, output in self._outputs:
+                output.write(one.add(shown))
+
+    def finish(self, end: RunEnd) -> RunEnd:
+        """Write the end; returns it as it was written."""
+        if self._redactor is not None:
+            end = self._redactor.record(end)
+        for one, output in self._outputs:
+            output.finish(one.finish(end))
+        if self._baseline is not None and end.is_partial:
+            tell(_partial_baseline(self._baseline.place, self._baseline.kept))
+        return end
+
+
+def end_of(run: ReportedRun, summary: Summary) -> RunEnd:
+    """The end of an audit, now."""
+    return RunEnd(timestamp("seconds"), run.results, summary)
+
+
+def with_closing(
+    run: ReportedRun, products: Iterable[object], suppressor: Suppressor, *, whole: bool
+) -> Iterator[Audited]:
+    """Everything that was audited, and at the end what is to be said of the suppressions; where not
+    the ``whole`` was looked at, none is called unused."""
+    for product in products:
+        if isinstance(product, Audited):
+            yield product
+    closing = suppressor.closing(run.usage, whole=whole)
+    if closing is not None:
+        run.count_extra(closing)
+        yield closing
+
+
+def settled_in_baseline(request: AuditRequest, run: ReportedRun, *, whole: bool) -> int:
+    """How many findings of the baseline did not come up; 0 where not the ``whole`` was looked
+    at."""
+    if not request.baseline or not whole:
+        return 0
+    from vnicaudit.audit.accepting.baseline import number_gone
+
+    return number_gone(request.baseline, run.baselined)
+
+
+def exit_code(run: ReportedRun, request: AuditRequest) -> int:
+    """The exit code of an audit. Says on standard error where hints alone would not fail it."""
+    summary = run.summary
+    if summary.crashed:
+        return 3
+    if any(result.status != "ok" for result in run.results):
+        return TargetError.exit_code
+    if request.fail_on == "never":
+        return 0
+    failing = SEVERITIES[SEVERITIES.index(request.fail_on) :]
+    counts = CONFIDENCES[CONFIDENCES.index(request.fail_confidence) :]
+    wanted = [pair for pair in run.graded if pair[0] in failing]
+    if any(confidence in counts for _severity, confidence in wanted):
+        return 1
+    hints = sum(run.graded[pair] for pair in wanted)
+    if hints and not request.quiet:
+        less = "low" if request.fail_confidence == "medium" else "low or medium"
+        which = f"{count(hints, 'finding')} of {less} confidence"
+        option = f"--fail-confidence {wanted[0][1] if hints == 1 else 'low'}"
+        tell(f"Exit code 0: {which} {'do' if hints != 1 else 'does'} not fail ({option})")
+    return 0
+
+
+def _baseline(request: AuditRequest) -> BaselineWriter | None:
+    """Writer of the baseline; None where none is requested."""
+    if not request.write_baseline:
+        return None
+    from vnicaudit.reports.baseline import BaselineWriter
+
+    return BaselineWriter(request.write_baseline)
+
+
+def _partial_baseline(place: str, kept: int) -> str:
+    """Message on a baseline that was written although not everything was read. ``kept``: findings
+    that it had before and that stay in it."""
+    if not kept:
+        return f"{place}: written without what could not be read; write it again when all can be"
+    verb = "is" if kept == 1 else "are"
+    why = "not all was read"
+    findings = count(kept, "finding")
+    return f"{place}: written; {findings} it had before did not come up and {verb} kept: {why}"
+
+
+def _outputs(
+    request: AuditRequest, baseline: BaselineWriter | None
+) -> Iterator[tuple[ReportWriter, ReportOutput]]:
+    for name, place in request.outputs:
+        screen = place == STDOUT
+        options = Options(
+            width=terminal_width() if screen else 100,
+            color=use_color(request.color, to_terminal=screen and stream().isatty()),
+            verbose=request.verbose,
+            quiet=request.quiet,
+            fail_confidence=request.fail_confidence,
+            group_by=request.group_by,
+            wordings=request.platforms.wordings,
+        )
+        yield writer(name, options), ReportOutput(place, readable=name in READ_BY_OTHERS)
+    if baseline is not None:
+        yield baseline, ReportOutput(baseline.place)
+
+
+def _catalogue(request: AuditRequest) -> tuple[RuleInfo, ...]:
+    return (*map(request.reading.catalogue.info, request.rules), *ABOUT_SUPPRESSIONS)

@@ -1,0 +1,1 @@
+"""``vnicaudit fleet``: audits of all hosts of an inventory."""

@@ -1,0 +1,56 @@
+"""``vnicaudit fleet audit``: findings of all hosts of an inventory."""
+
+from __future__ import annotations
+
+import click
+
+from vnicaudit.cli.fleet.options import inventory_options, running_options, sample_options
+from vnicaudit.cli.fleet.request import FleetAuditOptions, fleet_request
+from vnicaudit.cli.fleet.run import audit_fleet
+from vnicaudit.cli.options.output import output_options
+from vnicaudit.cli.options.reading import reading_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.redaction import redaction_options
+from vnicaudit.cli.options.reporting import reporting_options
+from vnicaudit.cli.options.state import state_option
+from vnicaudit.cli.wiring import Wiring, pass_wiring
+
+_EPILOG = """\b
+Examples:
+  vnicaudit fleet audit -i fleet.toml
+  vnicaudit fleet audit -i fleet.toml --format json -o fleet.json
+  vnicaudit fleet audit -i hosts.ini --limit 'zone_a,!kvm7'
+  vnicaudit fleet audit -i hosts.ini -i openstack:prod --parallel 64 --per-site 16
+  vnicaudit fleet audit -i fleet.toml --sample 5%        a quick daily look
+  vnicaudit fleet audit -i fleet.toml --resume           go on after Ctrl-C or a crash
+
+\b
+Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
+2 usage or configuration, 3 internal error or a rule crashed, 4 a host could not be read (each is
+explained), 5 another audit of this fleet is under way, 130 interrupted."""
+
+
+@click.command("audit", epilog=_EPILOG)
+@inventory_options
+@running_options
+@sample_options
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with the last audit, which was interrupted: read only the hosts that it had not.",
+)
+@state_option
+@reporting_options
+@redaction_options
+@reading_options
+@output_options
+@pass_wiring
+@as_record(FleetAuditOptions)
+def command(options: FleetAuditOptions, wiring: Wiring) -> int:
+    """Audit the hosts of an inventory side by side and report findings.
+
+    Hosts are read in parallel, over read-only connections; nothing is changed. A host that cannot
+    be read, or stops answering, costs itself: the others are reported, and the exit code is 4.
+    What was read is kept in the state directory, so that an interrupted audit can be resumed.
+    """
+    return audit_fleet(fleet_request(options, wiring), wiring)

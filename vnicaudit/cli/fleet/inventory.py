@@ -1,0 +1,114 @@
+"""``vnicaudit fleet inventory``: the hosts that an inventory resolves to, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+import msgspec
+
+from vnicaudit.cli.fleet.options import (
+    ChosenHosts,
+    InventoryOptions,
+    chosen_hosts,
+    inventory_notes,
+    inventory_options,
+    parallel_option,
+)
+from vnicaudit.cli.fleet.request import check_hosts
+from vnicaudit.cli.fleet.sources import sources_of
+from vnicaudit.cli.options.output import (
+    Format,
+    OutputOptions,
+    format_option,
+    output_options,
+    screen_options,
+)
+from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.wiring import Wiring, pass_wiring
+from vnicaudit.errors import TargetError
+from vnicaudit.fleet.inventory.checking import HostCheck, checked
+from vnicaudit.model.live import LiveOptions
+from vnicaudit.reports.inventory.json import InventoryRow, to_json
+from vnicaudit.reports.inventory.text import to_text
+from vnicaudit.reports.safe import safe
+
+_EPILOG = """\b
+Examples:
+  vnicaudit fleet inventory -i fleet.toml
+  vnicaudit fleet inventory -i hosts.ini --limit 'zone_a,!kvm7'
+  vnicaudit fleet inventory -i openstack:prod --uri 'qemu+ssh://root@{name}/system'
+  vnicaudit fleet inventory -i hosts.ini --check         try every connection
+  vnicaudit fleet inventory -i a.toml -i b.ini --format json
+
+\b
+Exit codes: 0 all well, 2 usage or a mistake in an inventory, 4 a host cannot be reached (--check),
+or a cloud cannot be asked."""
+
+
+class FleetInventoryOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit fleet inventory``."""
+
+    inventory: InventoryOptions
+    check: bool
+    parallel: int
+    format: Format
+    reading: ReadingOptions
+    output: OutputOptions
+
+
+@click.command("inventory", epilog=_EPILOG)
+@inventory_options
+@click.option("--check", is_flag=True, help="Connect to each host, read-only, and disconnect.")
+@parallel_option
+@format_option
+@reading_options
+@output_options
+@pass_wiring
+@as_record(FleetInventoryOptions)
+def command(options: FleetInventoryOptions, wiring: Wiring) -> int:
+    """Show the hosts that an inventory resolves to: names, URIs, sites and groups, and why."""
+    reading = reading_of(options.reading, (), verbose=options.output.verbose)
+    live = reading.options.live
+    chosen = chosen_hosts(options.inventory, sources_of(live, wiring.platforms()))
+    check_hosts(chosen.hosts, wiring)
+    checks = _checks(options, chosen, live, wiring)
+    rows = _Rows(chosen, checks)
+    if options.format == "json":
+        emit(to_json(list(rows.rows()), inventory_notes(chosen)))
+    else:
+        for text in to_text(rows.rows(), screen_options(options.output)):
+            emit(text)
+        for note in () if options.output.quiet else inventory_notes(chosen):
+            tell(safe(f"Note: {note}"))
+    return TargetError.exit_code if rows.failed else 0
+
+
+class _Rows:
+    """Rows of hosts, and how many could not be reached."""
+
+    def __init__(self, chosen: ChosenHosts, checks: Iterator[HostCheck] | None) -> None:
+        self._chosen = chosen
+        self._checks = checks
+        self.failed = 0
+
+    def rows(self) -> Iterator[InventoryRow]:
+        """A row for each host."""
+        for host in self._chosen.hosts:
+            check = None if self._checks is None else next(self._checks)
+            self.failed += check is not None and bool(check.error)
+            why = self._chosen.inventory.why.get(host.name, "")
+            yield InventoryRow(
+                host.name, host.uri, host.site, host.groups, host.options, host.source, why, check
+            )
+
+
+def _checks(
+    options: FleetInventoryOptions, chosen: ChosenHosts, live: LiveOptions, wiring: Wiring
+) -> Iterator[HostCheck] | None:
+    if not options.check:
+        return None
+    return checked(chosen.hosts, wiring.platforms().probe, live, options.parallel)

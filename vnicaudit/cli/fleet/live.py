@@ -1,0 +1,105 @@
+"""What `vnicaudit fleet serve` shows: the counts of the history, and the newest audit as a page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vnicaudit.audit.judging.catalogue import catalogue_with
+from vnicaudit.errors import UsageError, VnicauditError
+from vnicaudit.fleet.serving.answers import HTML, Content, Route
+from vnicaudit.fleet.serving.shared import SharedValue
+from vnicaudit.model.finding import Severity
+
+if TYPE_CHECKING:
+    from vnicaudit.fleet.running.spool import Spool
+    from vnicaudit.history.place import HistoryPlace
+    from vnicaudit.model.fleet import HostReading
+    from vnicaudit.model.fleet_counts import FleetCounts
+
+GOOD_FOR = 10.0
+"""Seconds for which counts and page are not made anew."""
+PATIENCE = 20.0
+"""Seconds that one who asks waits for what another one asked for."""
+
+
+def metrics_route(place: HistoryPlace) -> Route:
+    """The metrics of a fleet, from its history. Raises MissingExtraError."""
+    from vnicaudit.reports.metrics.exposition import check_exposition, exposed
+    from vnicaudit.reports.metrics.fleet import fleet_families
+
+    check_exposition()
+    shared = SharedValue(lambda: _counts(place), good_for=GOOD_FOR, patience=PATIENCE, clock=time)
+
+    def route(accept: str) -> Content:
+        return Content(*exposed(fleet_families(shared.get()), accept))
+
+    return route
+
+
+def page_route(state: Path) -> Route:
+    """The newest audit of the fleet that was brought to its end."""
+    shared = SharedValue(lambda: _page(state), good_for=GOOD_FOR, patience=PATIENCE, clock=time)
+
+    def route(accept: str) -> Content:
+        del accept
+        return Content(HTML, shared.get())
+
+    return route
+
+
+def _counts(place: HistoryPlace) -> FleetCounts:
+    from vnicaudit.history.counts import counts_of
+    from vnicaudit.history.history import history_to_read
+
+    with history_to_read(place) as history:
+        return counts_of(history.database, severity_of)
+
+
+@cache
+def severity_of(rule: str) -> Severity | None:
+    """The own severity of a rule of this program; None for another."""
+    catalogue = catalogue_with(())
+    return catalogue.info(rule).severity if rule in catalogue.ids else None
+
+
+def _page(state: Path) -> bytes:
+    from vnicaudit.fleet.running.spool import SpoolFolder
+
+    spool = SpoolFolder(state).finished()
+    if spool is None:
+        raise UsageError(f"{state}: no audit of a fleet is kept there; run `vnicaudit fleet audit`")
+    return "".join(_rendered(spool)).encode()
+
+
+def _rendered(spool: Spool) -> Iterator[str]:
+    from msgspec.structs import replace
+
+    from vnicaudit.reports.page.data import PageData, PageEnd
+    from vnicaudit.reports.page.from_fleet import about_fleet, host_of, notes_of, subjects_of
+    from vnicaudit.reports.page.render import render_page
+
+    audit = spool.audit()
+    readings = tuple(_readings(spool, len(audit.chosen)))
+    end = PageEnd(
+        finished=audit.finished or "",
+        hosts=tuple(map(host_of, readings)),
+        notes=tuple(note for each in readings for note in notes_of(each)),
+    )
+    about = replace(about_fleet(audit), live=True)
+    subjects = (subject for each in readings for subject in subjects_of(each))
+    return render_page(PageData(about=about, subjects=subjects, end=end))
+
+
+def _readings(spool: Spool, hosts: int) -> Iterator[HostReading]:
+    """Those that are kept whole; one that another audit removes meanwhile is left out."""
+    for place in range(hosts):
+        kept = spool.host(place)
+        if kept is not None:
+            try:
+                yield kept.reading()
+            except VnicauditError:
+                continue

@@ -1,0 +1,123 @@
+"""``vnicaudit fleet notify``: tell channels what the newest audit brought up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+
+import click
+import msgspec
+
+from vnicaudit.base.counting import count
+from vnicaudit.cli.options.history import HistoryOptions, history_options
+from vnicaudit.cli.options.output import OutputOptions, output_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.state import state_folder
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.errors import TargetError
+from vnicaudit.fleet.notifying.notifying import ChannelOutcome
+from vnicaudit.model.finding import SEVERITIES, Severity
+from vnicaudit.model.history import FindingRecord
+from vnicaudit.model.notices import NewFinding
+from vnicaudit.reports.safe import safe
+
+_EPILOG = """\b
+Examples:
+  vnicaudit fleet notify --channels /etc/vnicaudit/channels.toml
+  vnicaudit fleet notify --channels channels.toml --audit 20261126-020014-8f3a
+
+\b
+Exit codes: 0 every channel was told, 2 usage or configuration, 4 the history cannot be read, or a
+channel was not told of all."""
+
+_SEVERITIES: dict[str, Severity] = {name: name for name in SEVERITIES}
+
+
+class NotifyOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit fleet notify``."""
+
+    channels: str
+    audit: str
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("notify", epilog=_EPILOG)
+@click.option(
+    "--channels",
+    envvar="VNICAUDIT_CHANNELS",
+    required=True,
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Who is told, in which form; the secrets are elsewhere.",
+)
+@click.option(
+    "--audit",
+    default="latest",
+    show_default=True,
+    metavar="AUDIT",
+    help="Which audit: its id, or a date.",
+)
+@history_options
+@output_options
+@as_record(NotifyOptions)
+def command(options: NotifyOptions) -> int:
+    """Tell channels which findings are new or reopened by the newest audit of the fleet.
+
+    Each channel is told of each finding at most once a day (UTC).
+    """
+    from vnicaudit.fleet.notifying.channels import address_of, load_channels
+    from vnicaudit.fleet.notifying.notified import NotifiedFiles
+    from vnicaudit.fleet.notifying.notifying import Notifier
+    from vnicaudit.history.history import history_to_read
+    from vnicaudit.reports.notices.forms import messages_of
+
+    channels = load_channels(options.channels)
+    told = {name: (each, address_of(name, each)) for name, each in channels.items()}
+    with history_to_read(options.place.place) as history:
+        details = history.details(options.audit)
+    store = NotifiedFiles(Path(state_folder(options.place.state)))
+    notifier = Notifier(store, messages_of, time)
+    findings = tuple(new_findings(details.findings))
+    day = f"{datetime.now(timezone.utc):%Y-%m-%d}"
+    outcomes = notifier.tell(told, findings, details.audit.id, day)
+    for outcome in outcomes:
+        if not (options.output.quiet and outcome.is_well):
+            tell(safe(_sentence(outcome)))
+    return 0 if all(outcome.is_well for outcome in outcomes) else TargetError.exit_code
+
+
+def new_findings(records: Iterable[FindingRecord]) -> Iterator[NewFinding]:
+    """Those that came up, or came back after a fix; what came back with its guest, or moved with
+    it, was known."""
+    for one in records:
+        if one.state in ("new", "reopened"):
+            yield NewFinding(
+                state="reopened" if one.state == "reopened" else "new",
+                rule=one.rule,
+                name=one.name,
+                severity=_SEVERITIES.get(one.severity, "info"),
+                message=one.message,
+                fingerprint=one.fingerprint,
+                subject=one.subject,
+                host=one.host,
+                site=one.site,
+                owner=one.owner,
+                uuid=one.uuid,
+                mac=one.mac,
+            )
+
+
+def _sentence(outcome: ChannelOutcome) -> str:
+    """``ops: 3 findings told, 2 were told today; 1 was not told: HTTP 503``."""
+    text = f"{outcome.channel}: {count(outcome.delivered, 'finding')} told"
+    if outcome.known:
+        text += f", {outcome.known:,} {'was' if outcome.known == 1 else 'were'} told today"
+    if outcome.failed:
+        verb = "was" if outcome.failed == 1 else "were"
+        text += f"; {outcome.failed:,} {verb} not told: {outcome.reason}"
+    if outcome.unknown:
+        text += f"; {outcome.unknown:,} may have arrived ({outcome.reason})"
+    return text

@@ -1,0 +1,206 @@
+"""Options of the commands on a fleet: which hosts there are, and how they are read."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+
+import click
+import msgspec
+
+from vnicaudit.cli.options.records import Number, group
+from vnicaudit.errors import UsageError
+from vnicaudit.fleet.inventory.limits import LimitedHosts
+from vnicaudit.fleet.inventory.records import DEFAULT_URI, Inventory
+from vnicaudit.fleet.inventory.sources import Sources, read_inventory
+from vnicaudit.fleet.running.host_reading import ReadingLimits
+from vnicaudit.fleet.sampling import Sample, SampleOf
+from vnicaudit.model.fleet import InventoryHost
+
+
+class InventoryOptions(msgspec.Struct, frozen=True):
+    """Where the hosts of a fleet are named, which of them are meant, and the URI of those without
+    one of their own."""
+
+    inventories: tuple[str, ...]
+    limit: str | None
+    uri: str
+
+
+class RunningOptions(msgspec.Struct, frozen=True):
+    """How many hosts are read at once, how long, and how often again."""
+
+    parallel: int
+    per_site: int
+    host_deadline: float
+    retries: int
+
+
+class SampleOptions(msgspec.Struct, frozen=True):
+    """The part of a fleet that is drawn."""
+
+    sample: float | None
+    sample_of: SampleOf
+    sample_seed: int | None
+
+
+def _share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """``5%`` or ``0.05``."""
+    if value is None:
+        return None
+    try:
+        share = float(value[:-1]) / 100 if value.endswith("%") else float(value)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise click.BadParameter("a share is written as 5% or 0.05", context, parameter)
+    return share
+
+
+inventory_options = group(
+    "inventory",
+    InventoryOptions,
+    click.option(
+        "-i",
+        "--inventory",
+        "inventories",
+        envvar="VNICAUDIT_INVENTORY",
+        multiple=True,
+        required=True,
+        metavar="SOURCE",
+        help="Read hosts from SOURCE: a file (TOML or YAML of vnicaudit, Ansible's INI or YAML, or "
+        "one libvirt URI a line), a folder or program of Ansible's, openstack:CLOUD, a libvirt "
+        "URI, HOST,HOST, or - for standard input. Repeatable.",
+    ),
+    click.option(
+        "-l",
+        "--limit",
+        envvar="VNICAUDIT_LIMIT",
+        metavar="PATTERN",
+        help="Only hosts and groups that match, as with Ansible: 'zone_a,!kvm7', 'web:&prod', "
+        "globs, ~REGEX, @FILE.",
+    ),
+    click.option(
+        "--uri",
+        default=DEFAULT_URI,
+        show_default=True,
+        metavar="TEMPLATE",
+        help="URI of hosts that have none of their own; {host} is the address, {name} the name.",
+    ),
+)
+"""Options of every command on a fleet."""
+
+parallel_option = click.option(
+    "--parallel",
+    envvar="VNICAUDIT_PARALLEL",
+    type=click.IntRange(1, 1000),
+    default=ReadingLimits().parallel,
+    show_default=True,
+    metavar="N",
+    help="Read N hosts at once.",
+)
+"""How many hosts are asked at once."""
+
+running_options = group(
+    "running",
+    RunningOptions,
+    parallel_option,
+    click.option(
+        "--per-site",
+        envvar="VNICAUDIT_PER_SITE",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="N",
+        help="Read at most N hosts of one site at once; 0 means no such limit.",
+    ),
+    click.option(
+        "--host-deadline",
+        envvar="VNICAUDIT_HOST_DEADLINE",
+        type=Number(min=0.1, max=86_400),
+        default=ReadingLimits().host_deadline,
+        show_default=True,
+        metavar="SECONDS",
+        help="Stop reading a host after this time and keep what was read of it.",
+    ),
+    click.option(
+        "--retries",
+        envvar="VNICAUDIT_RETRIES",
+        type=click.IntRange(0, 20),
+        default=ReadingLimits().retries,
+        show_default=True,
+        metavar="N",
+        help="Try a host N more times where the failure may pass: no connection, no answer, a "
+        "broken connection. Refusals are final.",
+    ),
+)
+"""How hosts are read."""
+
+sample_options = group(
+    "sampling",
+    SampleOptions,
+    click.option(
+        "--sample",
+        envvar="VNICAUDIT_SAMPLE",
+        callback=_share,
+        metavar="SHARE",
+        help="Audit a random part of the fleet only, such as 5%.",
+    ),
+    click.option(
+        "--sample-of",
+        type=click.Choice(["hosts", "nics"]),
+        default="hosts",
+        show_default=True,
+        help="What is drawn: hosts, or NICs of every host (guest by guest).",
+    ),
+    click.option(
+        "--sample-seed",
+        type=click.IntRange(0, 2**32 - 1),
+        metavar="N",
+        help="Draw the sample of an earlier audit again.  [default: random]",
+    ),
+)
+"""The part of the fleet that is audited."""
+
+
+class ChosenHosts(msgspec.Struct, frozen=True):
+    """An inventory, and the hosts of it that ``--limit`` leaves; ``unmatched``: its patterns that
+    match nothing."""
+
+    inventory: Inventory
+    hosts: tuple[InventoryHost, ...]
+    unmatched: tuple[str, ...] = ()
+
+
+def chosen_hosts(options: InventoryOptions, sources: Sources) -> ChosenHosts:
+    """Read the inventory and apply the limit. Raises UsageError where no host is left."""
+    stdin = None if sys.stdin is None else sys.stdin.buffer
+    given = msgspec.structs.replace(sources, stdin=stdin, template=options.uri)
+    inventory = read_inventory(options.inventories, given)
+    if not options.limit:
+        return ChosenHosts(inventory, inventory.hosts)
+    limited = LimitedHosts(inventory.hosts, inventory.groups)
+    return ChosenHosts(inventory, limited.limited(options.limit), tuple(limited.unmatched))
+
+
+def limits_of(options: RunningOptions) -> ReadingLimits:
+    """How hosts are read."""
+    return ReadingLimits(options.parallel, options.per_site, options.host_deadline, options.retries)
+
+
+def sample_of(options: SampleOptions) -> Sample:
+    """The sample to be drawn. Raises UsageError where only half of one is given."""
+    if options.sample is None:
+        if options.sample_seed is not None:
+            raise UsageError("--sample-seed without --sample: there is nothing to draw")
+        return Sample()
+    seed = options.sample_seed
+    drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
+    return Sample(options.sample, options.sample_of, drawn)
+
+
+def inventory_notes(chosen: ChosenHosts) -> Iterable[str]:
+    """What else is to be said of an inventory and its limit."""
+    yield from chosen.inventory.notes
+    for pattern in chosen.unmatched:
+        yield f"--limit: {pattern!r} matches no host or group"

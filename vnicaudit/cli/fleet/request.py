@@ -1,0 +1,159 @@
+"""Request of ``vnicaudit fleet audit``: its options, the settings and the inventory, checked."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+
+from vnicaudit import __version__
+from vnicaudit.audit.reading.targets import unique_targets
+from vnicaudit.cli.audit.fixing import FixOptions
+from vnicaudit.cli.audit.request import AuditOptions, AuditRequest, request_of
+from vnicaudit.cli.fleet.options import (
+    ChosenHosts,
+    InventoryOptions,
+    RunningOptions,
+    SampleOptions,
+    chosen_hosts,
+    limits_of,
+    sample_of,
+)
+from vnicaudit.cli.fleet.sources import sources_of
+from vnicaudit.cli.options.cloud_filters import ServerOptions
+from vnicaudit.cli.options.output import OutputOptions
+from vnicaudit.cli.options.reading import FileOptions, NovaOptions, ReadingOptions
+from vnicaudit.cli.options.redaction import RedactionOptions
+from vnicaudit.cli.options.reporting import ReportingOptions
+from vnicaudit.cli.options.state import state_folder
+from vnicaudit.cli.wiring import Wiring
+from vnicaudit.errors import MissingExtraError, UsageError
+from vnicaudit.fleet.running.host_reading import ReadingLimits
+from vnicaudit.fleet.sampling import Sample
+from vnicaudit.model.fleet import Coverage, InventoryHost
+
+_NO_SERVERS = ServerOptions((), (), (), (), ())
+_NO_FIXES = FixOptions(fix=False, diff=False, include_unsafe=False)
+
+
+class FleetAuditOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit fleet audit``."""
+
+    inventory: InventoryOptions
+    running: RunningOptions
+    sampling: SampleOptions
+    resume: bool
+    state: str | None
+    reporting: ReportingOptions
+    redaction: RedactionOptions
+    reading: ReadingOptions
+    output: OutputOptions
+
+
+class FleetRequest(msgspec.Struct, frozen=True):
+    """The audit of a fleet that the options ask for. ``audit``: how its hosts are judged and
+    reported; ``chosen``: those that the limit leaves, ``drawn``: those of them that are to be
+    read."""
+
+    audit: AuditRequest
+    chosen: ChosenHosts
+    drawn: tuple[InventoryHost, ...]
+    limit: str
+    limits: ReadingLimits
+    sample: Sample
+    state: Path
+    resume: bool
+
+    @property
+    def coverage(self) -> Coverage:
+        """The part of the fleet that is to be looked at."""
+        sample = self.sample
+        is_sample = sample.share < 1
+        return Coverage(
+            rules=self.audit.rules,
+            limit=self.limit,
+            host_share=sample.host_share,
+            nic_share=sample.nic_share,
+            seed=sample.seed if is_sample else None,
+            hosts=len(self.drawn),
+            inventory=len(self.chosen.inventory.hosts),
+        )
+
+
+def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
+    """The audit that the options ask for. Raises UsageError for what makes no sense together, in
+    the settings or in the inventory, TargetError where a cloud cannot be asked for its hosts."""
+    platforms = wiring.platforms()
+    whole = AuditOptions(
+        targets=(),
+        reporting=options.reporting,
+        files=FileOptions(),
+        servers=_NO_SERVERS,
+        fixes=_NO_FIXES,
+        redaction=options.redaction,
+        nova=NovaOptions(),
+        reading=options.reading,
+        output=options.output,
+    )
+    audit = request_of(whole, [], platforms)
+    sample = sample_of(options.sampling)
+    chosen = chosen_hosts(options.inventory, sources_of(audit.reading.options.live, platforms))
+    check_hosts(chosen.hosts, wiring)
+    request = FleetRequest(
+        audit=audit,
+        chosen=chosen,
+        drawn=sample.hosts(chosen.hosts),
+        limit=options.inventory.limit or "",
+        limits=limits_of(options.running),
+        sample=sample,
+        state=Path(state_folder(options.state)),
+        resume=options.resume,
+    )
+    _check_baseline(request)
+    return request
+
+
+def check_hosts(hosts: tuple[InventoryHost, ...], wiring: Wiring) -> None:
+    """Raises UsageError where what a host is reached by is nothing that is read live, and
+    MissingExtraError where reading it needs a package that is not there."""
+    platforms = wiring.platforms()
+    for host in hosts:
+        try:
+            (target,) = unique_targets([host.uri], platforms.targets)
+        except MissingExtraError:
+            raise
+        except UsageError as error:
+            raise UsageError(f"{host.source}: {host.name}: {error}") from None
+        kind = platforms.kind_of(target)
+        if kind is None or kind.read is None:
+            raise UsageError(
+                f"{host.source}: {host.name}: {host.uri} is no host that is read live; give it a "
+                "libvirt URI, for example qemu+ssh://HOST/system"
+            )
+
+
+def digest_of(request: FleetRequest) -> str:
+    """The digest of all that decides on what is judged, hosts and the drawing apart."""
+    audit = request.audit
+    read = audit.reading
+    parts = (
+        __version__,
+        audit.rules,
+        read.assumptions,
+        read.settings.suppressions,
+        read.settings.rules,
+        sorted(audit.baseline),
+        read.options.live.agent,
+        request.limit,
+        request.sample.share,
+        request.sample.of,
+    )
+    encoded = msgspec.json.encode(parts, enc_hook=str)
+    return blake2b(encoded, digest_size=16).hexdigest()
+
+
+def _check_baseline(request: FleetRequest) -> None:
+    """Raises UsageError where a baseline would forget what is not looked at."""
+    if request.audit.write_baseline and not request.coverage.is_whole:
+        raise UsageError("--write-baseline with --limit or --sample would forget all other hosts")

@@ -1,0 +1,146 @@
+"""Carry out ``vnicaudit fleet audit``: read hosts side by side into the spool, report from there,
+and hand the audit to the history."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from datetime import datetime, timezone
+
+import msgspec
+
+from vnicaudit import __version__
+from vnicaudit.base.clock import timestamp
+from vnicaudit.base.counting import count
+from vnicaudit.base.identifiers import time_id
+from vnicaudit.cli.audit.reports import (
+    Reports,
+    end_of,
+    exit_code,
+    settled_in_baseline,
+    with_closing,
+)
+from vnicaudit.cli.audit.run import audit_work
+from vnicaudit.cli.fleet.options import inventory_notes
+from vnicaudit.cli.fleet.progress import FleetProgress
+from vnicaudit.cli.fleet.request import FleetRequest, digest_of
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.wiring import Wiring
+from vnicaudit.errors import UsageError
+from vnicaudit.fleet.running.fleet_run import FleetRun
+from vnicaudit.fleet.running.lock import fleet_lock
+from vnicaudit.fleet.running.spool import Spool, SpoolFolder
+from vnicaudit.model.fleet import FleetAudit
+from vnicaudit.model.report import RunEnd
+from vnicaudit.reports.coverage import coverage_sentence
+from vnicaudit.reports.safe import safe
+
+
+def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
+    """Audit the fleet, report, and hand on what was read; the exit code."""
+    _tell_notes(request)
+    with fleet_lock(request.state), ExitStack() as stack:
+        reports = Reports(request.audit, stack)
+        folder = SpoolFolder(request.state)
+        spool = _resumed(request, folder) if request.resume else _begun(request, folder)
+        work = audit_work(request.audit, regrades=True, with_rows=True)
+        run = FleetRun(work, spool, spool.audit())
+        progress = FleetProgress(len(run.audit.chosen), enabled=not request.audit.quiet)
+        _read(run, request, wiring, progress)
+        end = _report(run, reports, request)
+        finished = msgspec.structs.replace(run.audit, finished=end.finished)
+        if (sink := wiring.sink(request.state)) is not None:
+            sink.take(finished, run.readings())
+        spool.write_audit(finished)
+        folder.drop_old()
+    if not request.audit.quiet:
+        _tell_summary(run, progress)
+    is_baseline = reports.writes_baseline and not end.is_partial
+    return 0 if is_baseline else exit_code(run, request.audit)
+
+
+def _tell_notes(request: FleetRequest) -> None:
+    redactor = request.audit.redactor
+    for note in () if request.audit.quiet else inventory_notes(request.chosen):
+        tell(safe(f"Note: {note if redactor is None else redactor.text(note)}"))
+
+
+def _begun(request: FleetRequest, folder: SpoolFolder) -> Spool:
+    """The spool of a new audit."""
+    if folder.unfinished() is not None and not request.audit.quiet:
+        tell("Note: the last audit was interrupted; --resume would have gone on with it")
+    spool = folder.new(time_id(datetime.now(timezone.utc)))
+    audit = FleetAudit(
+        id=spool.folder.name,
+        started=timestamp("seconds"),
+        version=__version__,
+        coverage=request.coverage,
+        hosts=request.chosen.inventory.hosts,
+        chosen=tuple(host.name for host in request.drawn),
+        request=digest_of(request),
+    )
+    spool.write_audit(audit)
+    return spool
+
+
+def _resumed(request: FleetRequest, folder: SpoolFolder) -> Spool:
+    """The spool of the audit that was interrupted. Raises UsageError where there is none, or where
+    it was another request."""
+    spool = folder.unfinished()
+    if spool is None:
+        raise UsageError("--resume: the last audit was not interrupted; leave --resume out")
+    audit = spool.audit()
+    if audit.request != digest_of(request):
+        raise UsageError(
+            f"--resume: the audit {audit.id} was begun with other rules, settings, --limit or "
+            "--sample, or by another version; give the same again, or leave --resume out"
+        )
+    if audit.hosts != request.chosen.inventory.hosts and not request.audit.quiet:
+        tell("Note: the inventory has changed since; the hosts of the interrupted audit are read")
+    return spool
+
+
+def _read(run: FleetRun, request: FleetRequest, wiring: Wiring, progress: FleetProgress) -> None:
+    """Read what is missing. Says what is kept where that is interrupted."""
+    platforms = wiring.platforms()
+    coverage = run.audit.coverage
+    sample = msgspec.structs.replace(request.sample, seed=coverage.seed or 0)
+    live = request.audit.reading.options.live
+    run.find_missing(progress)
+    progress.resumed()
+    try:
+        run.read(platforms.read_live, live, request.limits, sample, progress)
+    except KeyboardInterrupt:
+        progress.clear()
+        kept = f"{progress.done:,} of {count(len(run.audit.chosen), 'host')}"
+        tell(f"{kept} were read and are kept; the same command with --resume goes on")
+        raise
+    finally:
+        progress.clear()
+
+
+def _report(run: FleetRun, reports: Reports, request: FleetRequest) -> RunEnd:
+    """Write the reports from what is kept."""
+    coverage = run.audit.coverage
+    whole = coverage.is_whole and not run.resumed
+    suppressor = run.suppressor
+    reports.start(run.audit.started)
+    reports.add(with_closing(run, run.items(), suppressor, whole=whole), lambda: None)
+    gone = settled_in_baseline(request.audit, run, whole=coverage.is_whole)
+    summary = msgspec.structs.replace(run.summary, baseline_gone=gone)
+    end = msgspec.structs.replace(end_of(run, summary), coverage=coverage)
+    return reports.finish(end)
+
+
+def _tell_summary(run: FleetRun, progress: FleetProgress) -> None:
+    """Say on standard error how many hosts were read, and why others were not."""
+    statuses = progress.statuses
+    text = f"Read {statuses['ok']:,} of {count(progress.done, 'host')}"
+    text += f", {count(progress.domains, 'domain')}"
+    if statuses["partial"]:
+        text += f"; {statuses['partial']:,} in part"
+    if statuses["failed"]:
+        text += f"; {statuses['failed']:,} not at all"
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in progress.failures.most_common())
+    tell(f"{text} ({kinds})" if kinds else text)
+    if sentence := coverage_sentence(run.audit.coverage):
+        tell(safe(f"Looked at {sentence}"))

@@ -1,0 +1,92 @@
+"""``vnicaudit fleet serve``: metrics and the page, read-only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from vnicaudit.cli.options.history import HistoryOptions, history_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.state import state_folder
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.errors import UsageError
+
+_EPILOG = """\b
+Examples:
+  vnicaudit fleet serve                              the newest audit as a page
+  vnicaudit fleet serve --metrics                    … and metrics for Prometheus
+  vnicaudit fleet serve --metrics --listen 127.0.0.1:9000
+  vnicaudit fleet serve --metrics --allow-host vnic.example.org   behind a proxy"""
+
+
+class ServeOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit fleet serve``."""
+
+    metrics: bool
+    listen: str
+    public: bool
+    allowed_hosts: tuple[str, ...]
+    place: HistoryOptions
+
+
+@click.command("serve", epilog=_EPILOG)
+@click.option(
+    "--metrics",
+    is_flag=True,
+    help="Also serve /metrics, the counts of the history, for Prometheus.",
+)
+@click.option(
+    "--listen",
+    default="127.0.0.1:9817",
+    show_default=True,
+    metavar="ADDRESS:PORT",
+    help="Where to listen; port 0: any that is free.",
+)
+@click.option(
+    "--public",
+    is_flag=True,
+    help="Allow an address that other machines can reach. Whoever can connect can read it all: "
+    "there is no password.",
+)
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Also answer requests for this host name, as a proxy passes them on; repeatable.",
+)
+@history_options
+@as_record(ServeOptions)
+def command(options: ServeOptions) -> int:
+    """Serve the newest audit of a fleet as a page, and its metrics, until Ctrl-C.
+
+    Read-only, and by default for this machine alone. It asks nobody for a password: put a proxy in
+    front that does.
+    """
+    from vnicaudit.cli.fleet.live import metrics_route, page_route
+    from vnicaudit.fleet.serving.addresses import host_names, listen_address
+    from vnicaudit.fleet.serving.server import ReadOnlyServer
+
+    address = listen_address(options.listen, public=options.public)
+    routes = {"/": page_route(Path(state_folder(options.place.state)))}
+    if options.metrics:
+        routes["/metrics"] = metrics_route(options.place.place)
+    try:
+        server = ReadOnlyServer(address, host_names(options.allowed_hosts), routes, _failed)
+    except OSError as error:
+        raise UsageError(f"{options.listen}: {error.strerror}") from None
+    with server:
+        tell(f"Listening on {server.address.url}")
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            tell("Stopped.")
+    return 0
+
+
+def _failed(reason: str) -> None:
+    from vnicaudit.reports.safe import message
+
+    tell(f"Error: {message(reason)}")

@@ -1,0 +1,74 @@
+"""``vnicaudit history prune``: remove what is old."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+
+import click
+import msgspec
+
+from vnicaudit.base.counting import count
+from vnicaudit.cli.options.history import HistoryOptions, history_options
+from vnicaudit.cli.options.output import OutputOptions, output_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.output.stdout import emit
+from vnicaudit.errors import UsageError
+
+_EPILOG = """\b
+Examples:
+  vnicaudit history prune --keep 400d
+  vnicaudit history prune --keep 2y --history postgresql://audit@db.example.org/vnicaudit"""
+_UNITS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}
+_MOST_DAYS = 36_525
+
+
+def days_of(text: str, option: str) -> float:
+    """The days of ``36h``, ``90d``, ``8w`` or ``2y``. Raises UsageError."""
+    found = re.fullmatch(r"([0-9]{1,6})([hdwy])", text.strip().lower())
+    days = 0.0 if found is None else int(found[1]) * _UNITS[found[2]]
+    if not 0 < days <= _MOST_DAYS:
+        raise UsageError(f"{option} {text}: give hours, days, weeks or years: 36h, 90d, 8w, 2y")
+    return days
+
+
+class PruneOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history prune``."""
+
+    keep: str
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("prune", epilog=_EPILOG)
+@click.option(
+    "--keep",
+    required=True,
+    metavar="TIME",
+    help="Keep what ended within this time: 36h, 400d, 8w, 2y.",
+)
+@history_options
+@output_options
+@as_record(PruneOptions)
+def command(options: PruneOptions) -> int:
+    """Remove audits, and NICs and findings that ended, from before a time.
+
+    Whatever is open stays, with the day on which it was first seen, and so does the last reading of
+    each host, however old.
+    """
+    from vnicaudit.history.history import history_to_write
+
+    begin = datetime.now(timezone.utc) - timedelta(days=days_of(options.keep, "--keep"))
+    place = options.place.place
+    if not place.exists:
+        raise UsageError(f"history {place.shown}: there is none")
+    with history_to_write(place) as history:
+        pruned = history.prune(round(begin.timestamp() * 1000))
+    if not options.output.quiet:
+        counted = (
+            count(pruned.audits, "audit"),
+            count(pruned.readings, "reading"),
+            f"{count(pruned.nics, 'NIC')} and {count(pruned.findings, 'finding')} that had ended",
+        )
+        emit(f"Removed {', '.join(counted)}\n")
+    return 0

@@ -1,0 +1,65 @@
+"""``vnicaudit history status``: the audits that are remembered."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from vnicaudit.cli.options.history import HistoryOptions, history_options
+from vnicaudit.cli.options.output import (
+    Format,
+    OutputOptions,
+    format_option,
+    output_options,
+    screen_options,
+)
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.output.stdout import emit
+
+_EPILOG = """\b
+Examples:
+  vnicaudit history
+  vnicaudit history status --last 5 --format json
+  vnicaudit history status --history postgresql://audit@db.example.org/vnicaudit"""
+
+
+class StatusOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history status``."""
+
+    last: int
+    format: Format
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("status", epilog=_EPILOG)
+@click.option(
+    "--last",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    metavar="NUMBER",
+    help="List this many audits; 0: all.",
+)
+@format_option
+@history_options
+@output_options
+@as_record(StatusOptions)
+def command(options: StatusOptions) -> int:
+    """List the audits of the fleet, newest first, and say how large and how stale the history is.
+
+    Findings are those of the whole fleet as the audit left it; stale ones are on hosts, or of
+    rules, that it did not look at.
+    """
+    from vnicaudit.history.history import history_to_read
+    from vnicaudit.reports.history.json import to_json
+    from vnicaudit.reports.history.status import status_text
+
+    with history_to_read(options.place.place) as history:
+        status = history.status(options.last or None)
+    if options.format == "json":
+        emit(to_json(status))
+    else:
+        for text in status_text(status, screen_options(options.output)):
+            emit(text)
+    return 0

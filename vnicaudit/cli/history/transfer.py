@@ -1,0 +1,139 @@
+"""``vnicaudit history export`` and ``import``: all of it, as JSON lines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+import msgspec
+
+from vnicaudit.base.counting import count
+from vnicaudit.base.opening import as_usage_error, open_regular
+from vnicaudit.cli.options.history import HistoryOptions, history_options
+from vnicaudit.cli.options.output import OutputOptions, output_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.state import state_folder
+from vnicaudit.cli.output.files import STDOUT, ReportOutput
+from vnicaudit.cli.output.stdout import emit
+from vnicaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from vnicaudit.model.measurement import BenchResult
+
+_EXPORT_EPILOG = """\b
+Examples:
+  vnicaudit history export -o history.jsonl
+  vnicaudit history export | zstd > history.jsonl.zst"""
+_IMPORT_EPILOG = """\b
+Examples:
+  vnicaudit history import history.jsonl --history postgresql://audit@db.example.org/vnicaudit
+  zstdcat history.jsonl.zst | vnicaudit history import -
+  vnicaudit history import --measurements           what `vnicaudit bench` keeps
+  vnicaudit history import --measurements flip.json"""
+
+
+class ExportOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history export``."""
+
+    destination: str
+    place: HistoryOptions
+    output: OutputOptions
+
+
+class ImportOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history import``."""
+
+    files: tuple[str, ...]
+    measurements: bool
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("export", epilog=_EXPORT_EPILOG)
+@click.option(
+    "-o",
+    "--output",
+    "destination",
+    default=STDOUT,
+    show_default=True,
+    metavar="FILE",
+    help="Write to this file, for nobody else to read; - is standard output.",
+)
+@history_options
+@output_options
+@as_record(ExportOptions)
+def export(options: ExportOptions) -> int:
+    """Write the whole history as JSON lines: for a warehouse, or to import it elsewhere.
+
+    Each line is a row of a table: {"table": "nic", "row": {…}}. The tables are explained by
+    `vnicaudit history sql`.
+    """
+    from vnicaudit.history.history import history_to_read
+
+    with (
+        history_to_read(options.place.place) as history,
+        ReportOutput(options.destination, private=True) as out,
+    ):
+        for line in history.export():
+            out.write(line.decode())
+    return 0
+
+
+@click.command("import", epilog=_IMPORT_EPILOG)
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option(
+    "--measurements",
+    is_flag=True,
+    help="Import results of `vnicaudit bench`: these files, or all that are kept in the state "
+    "folder.",
+)
+@history_options
+@output_options
+@as_record(ImportOptions)
+def import_(options: ImportOptions) -> int:
+    """Fill an empty history from a FILE that `vnicaudit history export` wrote, or add measurements.
+
+    All of a file is imported, or nothing. - is standard input.
+    """
+    from vnicaudit.history.history import history_to_write
+
+    if not options.measurements and len(options.files) != 1:
+        raise UsageError("name one FILE to import, or give --measurements")
+    with history_to_write(options.place.place) as history:
+        if options.measurements:
+            added = history.add_measurements(_measurements(options))
+            text = f"{count(added, 'measurement')} added"
+        else:
+            with _opened(options.files[0]) as (stream, name):
+                text = f"{count(history.fill(stream, name), 'row')} imported"
+    if not options.output.quiet:
+        emit(f"{text}\n")
+    return 0
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[tuple[BinaryIO, str]]:
+    if name == STDOUT:
+        yield sys.stdin.buffer, "standard input"
+        return
+    with as_usage_error(name):
+        stream = open_regular(name)
+    with stream:
+        yield stream, name
+
+
+def _measurements(options: ImportOptions) -> Iterator[BenchResult]:
+    from vnicaudit.bench import history as kept
+    from vnicaudit.reports.bench.formats.json import from_file
+
+    if options.files:
+        for name in options.files:
+            yield from_file(Path(name))
+        return
+    state = Path(state_folder(options.place.state))
+    for each in kept.measurement_ids(state):
+        yield kept.stored_measurement(state, each).head()

@@ -1,0 +1,99 @@
+"""``vnicaudit trend``: counts of findings over time."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+import msgspec
+
+from vnicaudit.cli.history.prune import days_of
+from vnicaudit.cli.options.history import HistoryOptions, history_options
+from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.output.stdout import emit
+
+_EPILOG = """\b
+Examples:
+  vnicaudit trend
+  vnicaudit trend --by site --since 90d
+  vnicaudit trend --by all --rule VNIC001 --format csv"""
+
+
+class TrendOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit trend``."""
+
+    by: Literal["rule", "severity", "site", "owner", "all"]
+    since: str | None
+    rules: tuple[str, ...]
+    severities: tuple[Literal["info", "low", "medium", "high", "error"], ...]
+    sites: tuple[str, ...]
+    owners: tuple[str, ...]
+    format: Literal["text", "json", "csv"]
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("trend", epilog=_EPILOG)
+@click.option(
+    "--by",
+    type=click.Choice(["rule", "severity", "site", "owner", "all"]),
+    default="rule",
+    show_default=True,
+    help="Count by this; all: one line.",
+)
+@click.option("--since", metavar="TIME", help="Audits of this time: 36h, 90d, 8w, 2y.")
+@click.option("--rule", "rules", multiple=True, metavar="ID", help="Only this rule; repeatable.")
+@click.option(
+    "--severity",
+    "severities",
+    multiple=True,
+    type=click.Choice(["info", "low", "medium", "high", "error"]),
+    help="Only this severity; repeatable.",
+)
+@click.option("--site", "sites", multiple=True, metavar="NAME", help="Only this site; repeatable.")
+@click.option(
+    "--owner",
+    "owners",
+    multiple=True,
+    metavar="NAME",
+    help="Only what this owner of definitions keeps (libvirt, nova, …); repeatable.",
+)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["text", "json", "csv"]),
+    default="text",
+    show_default=True,
+    help="How to print it.",
+)
+@history_options
+@output_options
+@as_record(TrendOptions)
+def command(options: TrendOptions) -> int:
+    """Show how many findings the fleet had at each audit, and what came and went.
+
+    Counts are of the whole fleet, whatever an audit read: findings on hosts that it did not reach
+    are as they were last known, and are counted as stale besides.
+    """
+    from vnicaudit.history.history import history_to_read
+    from vnicaudit.history.trends import TrendRequest
+    from vnicaudit.reports.history.json import to_json
+    from vnicaudit.reports.history.trend import trend_csv, trend_text
+
+    request = TrendRequest(
+        options.by,
+        None if options.since is None else days_of(options.since, "--since"),
+        tuple(one.upper() for one in options.rules),
+        options.severities,
+        options.sites,
+        options.owners,
+    )
+    with history_to_read(options.place.place) as history:
+        trend = history.trend(request)
+    if options.format == "text":
+        for text in trend_text(trend, screen_options(options.output)):
+            emit(text)
+    else:
+        emit(to_json(trend) if options.format == "json" else trend_csv(trend))
+    return 0

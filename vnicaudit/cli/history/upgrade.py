@@ -1,0 +1,44 @@
+"""``vnicaudit history upgrade``: the schema of the history's tables."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from vnicaudit.cli.options.history import HistoryOptions, history_options
+from vnicaudit.cli.options.output import OutputOptions, output_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.output.stdout import emit
+from vnicaudit.reports.safe import safe
+
+_EPILOG = """\b
+Example:
+  vnicaudit history upgrade --history postgresql://audit@db.example.org/vnicaudit"""
+
+
+class UpgradeOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history upgrade``."""
+
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("upgrade", epilog=_EPILOG)
+@history_options
+@output_options
+@as_record(UpgradeOptions)
+def command(options: UpgradeOptions) -> int:
+    """Migrate the history to the tables of this version of vnicaudit; make them where there are
+    none.
+
+    A PostgreSQL database that several people use is migrated by this command alone, in one
+    transaction; make a backup first. A file is migrated by itself, after a copy.
+    """
+    from vnicaudit.history.history import upgrade_history
+
+    place = options.place.place
+    before, after = upgrade_history(place)
+    if not options.output.quiet:
+        what = "made" if before is None else "current" if before == after else f"was {before}"
+        emit(safe(f"{place.shown}: schema {after} ({what})") + "\n")
+    return 0

@@ -1,0 +1,62 @@
+"""``--history``: where audits of a fleet are remembered."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from vnicaudit.cli.options.reading import config_option, trust_option
+from vnicaudit.cli.options.records import group
+from vnicaudit.cli.options.state import state_folder, state_option
+from vnicaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from vnicaudit.history.place import HistoryPlace
+
+_PASSWORD = re.compile(r"//[^/@]{0,999}:[^/@]{0,999}@|[?&]password=", re.IGNORECASE)
+
+
+class HistoryOptions(msgspec.Struct, frozen=True):
+    """Where the history is, and the settings that may say so."""
+
+    history: str | None
+    config: str | None
+    trusted_settings: tuple[str, ...]
+    state: str | None
+
+    @property
+    def place(self) -> HistoryPlace:
+        """What the command line or the settings name, else a file in the state folder. Raises
+        UsageError."""
+        from vnicaudit.history.place import history_place
+
+        return history_place(self.history or self._of_settings(), state_folder(self.state))
+
+    def _of_settings(self) -> str | None:
+        from vnicaudit.audit.settings.settings import load_settings
+
+        loaded = load_settings(self.config, trusted=self.trusted_settings)
+        named = loaded.settings.history
+        if named and _PASSWORD.search(named):
+            raise UsageError(
+                f"{loaded.file}: history: a password does not belong in this file; put it into the "
+                "file that PGPASSFILE names (~/.pgpass), or name a service: postgresql:///?service=…"
+            )
+        return named
+
+
+history_option = click.option(
+    "--history",
+    envvar="VNICAUDIT_HISTORY",
+    metavar="PLACE",
+    help="Where audits are remembered: a file, or postgresql://USER@HOST/DATABASE (leave passwords "
+    "to PGPASSFILE or a service).  [default: history.db in the state folder]",
+)
+
+history_options = group(
+    "place", HistoryOptions, history_option, state_option, config_option, trust_option
+)
+"""Options of every command that asks or changes the history."""

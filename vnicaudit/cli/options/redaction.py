@@ -1,0 +1,121 @@
+"""``--redact``: pseudonyms in place of names and addresses, by a key that stays here."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from vnicaudit.base.opening import as_usage_error, open_regular
+from vnicaudit.base.ownership import why_not_own
+from vnicaudit.base.private_files import check_own, make_private, writing
+from vnicaudit.cli.options.records import group
+from vnicaudit.errors import UsageError
+from vnicaudit.text.own_commands import default_state
+
+if TYPE_CHECKING:
+    from vnicaudit.reports.redaction.records import Redactor
+
+KEY_FILE = "redaction.key"
+_SHORTEST = 16
+_LONGEST = 4096
+
+
+class RedactionOptions(msgspec.Struct, frozen=True):
+    """``--redact`` and the file of its key."""
+
+    redact: bool
+    redact_key: str | None
+
+    @property
+    def is_wanted(self) -> bool:
+        """True where reports are to be redacted."""
+        return self.redact or self.redact_key is not None
+
+
+redaction_options = group(
+    "redaction",
+    RedactionOptions,
+    click.option(
+        "--redact",
+        envvar="VNICAUDIT_REDACT",
+        is_flag=True,
+        help="Replace names, UUIDs, MAC and IP addresses, projects, hosts and paths by pseudonyms, "
+        "the same ones in each report, which nobody can reverse without the key.",
+    ),
+    click.option(
+        "--redact-key",
+        envvar="VNICAUDIT_REDACT_KEY",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help=f"Key of the pseudonyms; implies --redact.  [default: {KEY_FILE} in the state "
+        "directory, made at first use]",
+    ),
+)
+"""Options of every command that reports on what was read."""
+
+
+def redactor_of(options: RedactionOptions, state: str | None = None) -> Redactor | None:
+    """What redacts, where that was asked for. ``state``: the state directory, where it is another.
+    Raises UsageError for a key that is none, or that others may read."""
+    if not options.is_wanted:
+        return None
+    from vnicaudit.reports.redaction.records import Redactor
+
+    if options.redact_key:
+        return Redactor(_read(Path(options.redact_key)))
+    place = state or os.environ.get("VNICAUDIT_STATE") or default_state()
+    return Redactor(_own_key(Path(place)))
+
+
+def _own_key(folder: Path) -> bytes:
+    """The key of this user's state directory, which is made where there is none."""
+    check_own(folder, link=True)
+    path = folder / KEY_FILE
+    if not path.exists():
+        with writing(path):
+            make_private(folder)
+            _make(path)
+    return _read(path)
+
+
+def _make(path: Path) -> None:
+    """A new key; one that another process made meanwhile stays."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with open(descriptor, "w") as file:
+            file.write(f"{secrets.token_hex(32)}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(part, path)
+    finally:
+        os.unlink(part)
+
+
+def _read(path: Path) -> bytes:
+    with as_usage_error(path), open_regular(path, null=False) as file:
+        status = os.fstat(file.fileno())
+        key = file.read(_LONGEST + 1).strip()
+    reason = why_not_own(status) or _readable_by_others(status)
+    if reason is not None:
+        raise UsageError(
+            f"{path} {reason}: whoever has the key can reverse a redacted report; chmod 600 it"
+        )
+    if not _SHORTEST <= len(key) <= _LONGEST:
+        raise UsageError(
+            f"{path}: a key has {_SHORTEST} to {_LONGEST} bytes; make one with: "
+            "(umask 077; openssl rand -hex 32 > FILE)"
+        )
+    return key
+
+
+def _readable_by_others(status: os.stat_result) -> str | None:
+    return "may be read by others" if status.st_mode & (stat.S_IRGRP | stat.S_IROTH) else None

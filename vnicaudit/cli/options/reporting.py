@@ -1,0 +1,111 @@
+"""Which rules are asked, where reports go, and when findings fail the run: the options of every
+command that audits."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+import msgspec
+
+from vnicaudit.cli.options.records import group
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
+from vnicaudit.reports.grouped import GROUP_BY, GroupBy
+from vnicaudit.reports.registry import formats
+
+
+class ReportingOptions(msgspec.Struct, frozen=True):
+    """Reports and their places, rules, what fails the run, and the baseline."""
+
+    formats: tuple[str, ...]
+    outputs: tuple[str, ...]
+    group_by: GroupBy | None
+    selected: tuple[str, ...]
+    ignored: tuple[str, ...]
+    fail_on: Severity | Literal["never"] | None
+    fail_confidence: Confidence | None
+    exit_zero: bool
+    baseline: str | None
+    write_baseline: str | None
+
+
+reporting_options = group(
+    "reporting",
+    ReportingOptions,
+    click.option(
+        "--format",
+        "formats",
+        envvar="VNICAUDIT_FORMAT",
+        multiple=True,
+        metavar="FORMAT",
+        type=click.Choice(formats()),
+        help=f"One of {', '.join(formats())}; repeatable, pairwise with --output.  [default: text]",
+    ),
+    click.option(
+        "-o",
+        "--output",
+        "outputs",
+        envvar="VNICAUDIT_OUTPUT",
+        multiple=True,
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help="Where the report goes; - is standard output. Without --format the suffix tells the "
+        "format. Repeatable.",
+    ),
+    click.option(
+        "--group-by",
+        type=click.Choice(GROUP_BY),
+        help="Put equal findings together, with counts, some names and the fix once: by what their "
+        "servers have in common, or by rule. For text and markdown; other formats list each.",
+    ),
+    click.option(
+        "--select",
+        "selected",
+        envvar="VNICAUDIT_SELECT",
+        multiple=True,
+        metavar="RULE",
+        help="Only these rules: ids, beginnings of ids, names or groups; repeatable or with "
+        "commas.",
+    ),
+    click.option(
+        "--ignore",
+        "ignored",
+        envvar="VNICAUDIT_IGNORE",
+        multiple=True,
+        metavar="RULE",
+        help="Not these rules.",
+    ),
+    click.option(
+        "--fail-on",
+        envvar="VNICAUDIT_FAIL_ON",
+        type=click.Choice([*SEVERITIES, "never"]),
+        help="Lowest severity that makes the exit code 1.  [default: low]",
+    ),
+    click.option(
+        "--fail-confidence",
+        envvar="VNICAUDIT_FAIL_CONFIDENCE",
+        type=click.Choice(CONFIDENCES),
+        help="Lowest confidence that makes the exit code 1: hints (low) are reported and do not "
+        "fail.  [default: medium]",
+    ),
+    click.option(
+        "--exit-zero",
+        envvar="VNICAUDIT_EXIT_ZERO",
+        is_flag=True,
+        help="Findings do not fail the run, as with --fail-on never; errors do.",
+    ),
+    click.option(
+        "--baseline",
+        envvar="VNICAUDIT_BASELINE",
+        metavar="FILE",
+        type=click.Path(),
+        help="Do not report what this report or baseline file already has.",
+    ),
+    click.option(
+        "--write-baseline",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help="Write every finding to a baseline file and exit 0.",
+    ),
+)
+"""Options of every command that audits."""

@@ -1,0 +1,96 @@
+"""How guests will be measured while a plan is applied, and what that costs, before it starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from vnicaudit.base.counting import count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vnicaudit.bench.profiles.profile import Profile
+    from vnicaudit.bench.trials.request import TrialRequest
+    from vnicaudit.cli.remedy.apply_bench import BenchOptions
+    from vnicaudit.model.measurement import Design
+    from vnicaudit.model.plan import Mode
+    from vnicaudit.remedy.applying.run_request import UnitRequest
+
+TrialDesign = Literal["flips", "single-flip", "shadow"]
+_ONCE: Literal["single-flip"] = "single-flip"
+_ALTERNATING = frozenset({"flips", "boots"})
+
+
+def design_of(options: BenchOptions, profile: Profile, units: Sequence[UnitRequest]) -> TrialDesign:
+    """The design that is meant: ``auto`` is the first of the profile's that can be done with a
+    plan; where it has none, it alternates where that can be done and decides anything."""
+    if options.bench_design != "auto":
+        return options.bench_design
+    if next((one for one in profile.designs if one in _ALTERNATING | {_ONCE}), "") == _ONCE:
+        return _ONCE
+    one_nic = all(len(unit.macs) == 1 and unit.uuid is not None for unit in units)
+    return "flips" if one_nic and not profile.catastrophe_only else _ONCE
+
+
+def planned_by_history(
+    design: TrialDesign, trial: TrialRequest, mode: Mode, units: Sequence[UnitRequest]
+) -> TrialRequest:
+    """The trial, with the turns that earlier measurements of these hosts ask for; what they say is
+    told."""
+    from vnicaudit.bench.trials.learning import host_of, learnt
+    from vnicaudit.bench.trials.planning import planned
+    from vnicaudit.bench.trials.request import guest_path
+
+    hosts = {
+        host_of(guest_path(unit.target, unit.uuid, trial.peer).target, trial.line.hypervisor)
+        for unit in units
+        if unit.uuid is not None
+    }
+    history = learnt(trial.state, hosts, trial.profile.workloads)
+    found = planned(trial.profile, _measured_design(design, mode), history)
+    if found.words:
+        trial.listener.says(found.words)
+    return trial._replace(profile=found.profile, between=found.between)
+
+
+def _measured_design(design: TrialDesign, mode: Mode) -> Design:
+    """As the result has it: flips with restarts are boots."""
+    turning: Design = "boots" if mode == "restart" else "flips"
+    return turning if design == "flips" else design
+
+
+def tell_cost(
+    design: TrialDesign, trial: TrialRequest, mode: Mode, units: Sequence[UnitRequest]
+) -> None:
+    """Say what measuring costs, before anything is done."""
+    from vnicaudit.bench.trials.cost import cost
+    from vnicaudit.reports.bench.words.quantity import duration
+
+    restarts = mode == "restart"
+    found = cost(trial.profile, _measured_design(design, mode), trial.seed)
+    each = f"Measuring: {count(sum(len(unit.macs) for unit in units), 'NIC')}, for each"
+    if design != "flips":
+        trial.listener.says(f"{each} about {duration(found.seconds)}")
+        return
+    changed = "power cycle" if restarts else "hot swap"
+    trial.listener.says(
+        f"{each} {found.turns} turns with {count(found.changes, changed)}, about "
+        f"{duration(found.seconds)}; where that does not decide it, up to {found.most_turns} turns "
+        f"with {count(found.most_changes, changed)}, about {duration(found.most_seconds)}"
+    )
+    _tell_what_no_turns_decide(trial)
+
+
+def _tell_what_no_turns_decide(trial: TrialRequest) -> None:
+    """Say so where a profile has too few turns of its own for so many primary comparisons."""
+    from vnicaudit.bench.judging.terms import turns_decide, usual_turns
+
+    profile = trial.profile
+    if turns_decide(profile.turns, profile.comparisons):
+        return
+    enough = usual_turns(profile.comparisons)
+    trial.listener.says(
+        f"{profile.turns[-1]} turns of each arm cannot tell any difference from chance among "
+        f"{profile.comparisons} primary comparisons: profile {profile.name} needs {enough[-1]} "
+        f"(turns = {list(enough)}), or fewer primary workloads"
+    )

@@ -1,0 +1,44 @@
+"""Tries the connection to each host of an inventory, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import msgspec
+
+from vnicaudit.audit.reading.side_by_side import read_ahead
+from vnicaudit.errors import TargetError
+from vnicaudit.model.failure import FailureKind, failure_kind
+from vnicaudit.model.fleet import InventoryHost
+from vnicaudit.model.live import LiveOptions
+
+Probe = Callable[[str, LiveOptions], str]
+"""Connects to a host and leaves: what answers. Raises TargetError."""
+
+
+class HostCheck(msgspec.Struct, frozen=True):
+    """The result of trying one host: ``answer`` says who answered, ``error`` why nobody did, of
+    the kind ``failure``."""
+
+    answer: str = ""
+    error: str = ""
+    failure: FailureKind | None = None
+
+
+def checked(
+    hosts: Sequence[InventoryHost], probe: Probe, live: LiveOptions, parallel: int
+) -> Iterator[HostCheck]:
+    """The result for each host, in their order; so many are tried at once."""
+    tries = [partial(_checked, host, probe, live) for host in hosts]
+    for result in read_ahead(tries, max(1, parallel)):
+        yield from result
+
+
+def _checked(host: InventoryHost, probe: Probe, live: LiveOptions) -> Iterator[HostCheck]:
+    own = host.options.deadline
+    options = live if own is None else msgspec.structs.replace(live, deadline=own)
+    try:
+        yield HostCheck(probe(host.uri, options))
+    except TargetError as error:
+        yield HostCheck(error=error.message, failure=failure_kind(error.failure))

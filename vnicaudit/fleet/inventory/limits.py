@@ -1,0 +1,136 @@
+"""``--limit``: patterns of hosts and groups, as users of Ansible know them.
+
+``a:b`` or ``a,b`` is the union, ``&b`` keeps only what is in b as well, ``!b`` leaves out what is;
+of these ``&`` come behind the union, and ``!`` last, wherever they stand. A pattern is the name of
+a group or host, ``all``, ``ungrouped``, a glob, or ``~`` and a regular expression; ``web[0]``,
+``web[1:3]`` and ``web[-1]`` are places among the hosts of a pattern; ``@FILE`` has one pattern a
+line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import translate
+
+from vnicaudit.base.matching import close_to, shortened
+from vnicaudit.base.opening import as_usage_error, read_regular
+from vnicaudit.errors import UsageError
+from vnicaudit.model.fleet import InventoryHost
+
+_FILE_MAX = 16 << 20
+_SPLIT = re.compile(r"(?:[^\s:\[\]]|\[[^\]]*\])+")
+_PLACE = re.compile(r"(.+)\[(-?[0-9]{1,9})(?:(:)([0-9]{0,9}))?\]")
+_GLOB = frozenset("*?[")
+_ALL, _UNGROUPED = "all", "ungrouped"
+
+
+class LimitedHosts:
+    """The hosts that a limit leaves, in the order of the inventory, and the patterns that matched
+    nothing."""
+
+    def __init__(self, hosts: Sequence[InventoryHost], groups: Iterable[str]) -> None:
+        self._names = [host.name for host in hosts]
+        self._hosts = {host.name: host for host in hosts}
+        self._groups: dict[str, list[str]] = {name: [] for name in groups}
+        for host in hosts:
+            for group in host.groups:
+                self._groups.setdefault(group, []).append(host.name)
+        self._groups[_ALL] = self._names
+        self._groups[_UNGROUPED] = [host.name for host in hosts if not host.groups]
+        self.unmatched: list[str] = []
+
+    def limited(self, limit: str) -> tuple[InventoryHost, ...]:
+        """The hosts that a limit leaves. Raises UsageError where that is none, and for a pattern
+        that makes no sense."""
+        patterns = list(_patterns(limit))
+        chosen = self._union([one for one in patterns if one[0] not in "&!"] or [_ALL])
+        for pattern in patterns:
+            if pattern[0] == "&":
+                chosen &= set(self._matches(pattern[1:]))
+        for pattern in patterns:
+            if pattern[0] == "!":
+                chosen -= set(self._matches(pattern[1:]))
+        if not chosen:
+            raise UsageError(f"--limit {shortened(limit)!r} leaves no host{self._hint()}")
+        return tuple(self._hosts[name] for name in self._names if name in chosen)
+
+    def _hint(self) -> str:
+        known = [*self._groups, *self._names]
+        return next((hint for one in self.unmatched if (hint := close_to(one, known))), "")
+
+    def _union(self, patterns: Iterable[str]) -> set[str]:
+        return {name for pattern in patterns for name in self._matches(pattern)}
+
+    def _matches(self, pattern: str) -> list[str]:
+        """The hosts of one pattern, in order."""
+        if pattern.startswith("~"):
+            found = self._by_expression(pattern[1:])
+        elif pattern in self._hosts:
+            # a host's whole name wins over what its brackets would mean
+            found = [pattern]
+        else:
+            found = self._at_places(pattern)
+        if not found:
+            self.unmatched.append(pattern)
+        return found
+
+    def _by_expression(self, text: str) -> list[str]:
+        try:
+            expression = re.compile(text)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise UsageError(
+                f"--limit: ~{shortened(text)}: no regular expression: {error}"
+            ) from None
+        return self._of_groups_and_hosts(lambda name: expression.match(name) is not None)
+
+    def _at_places(self, pattern: str) -> list[str]:
+        """The hosts at some places among those of a pattern; all of them where it names none."""
+        place = _PLACE.fullmatch(pattern)
+        if place is None:
+            return self._named(pattern)
+        hosts = self._named(place[1])
+        first = int(place[2])
+        if place[3] is None:
+            return hosts[first:][:1] if first >= -len(hosts) else []
+        if first < 0:
+            raise UsageError(f"--limit: {shortened(pattern)}: [FIRST:LAST] counts from 0")
+        last = int(place[4] or -1)
+        return hosts[first : last + 1 if last != -1 else None]
+
+    def _named(self, pattern: str) -> list[str]:
+        """The hosts of a group or a name, or of all that a glob matches."""
+        if not _GLOB.intersection(pattern):
+            if pattern in self._groups and "." not in pattern:
+                return self._groups[pattern]
+            return self._of_groups_and_hosts(lambda name: name == pattern)
+        expression = re.compile(translate(pattern))
+        return self._of_groups_and_hosts(lambda name: expression.match(name) is not None)
+
+    def _of_groups_and_hosts(self, matches: Callable[[str], bool]) -> list[str]:
+        """The hosts of all groups that match, and those that match themselves, in order."""
+        found = {name for group in filter(matches, self._groups) for name in self._groups[group]}
+        return [name for name in self._names if name in found or matches(name)]
+
+
+def _patterns(limit: str) -> Iterable[str]:
+    """The patterns of a limit, those in files in their place."""
+    for pattern in _split(limit):
+        if pattern.startswith("@"):
+            with as_usage_error(pattern[1:]):
+                text = read_regular(pattern[1:], _FILE_MAX).decode("utf-8", "replace")
+            yield from filter(None, map(str.strip, text.split("\n")))
+        else:
+            yield pattern
+
+
+def _split(limit: str) -> list[str]:
+    """At commas; where there are none at colons, but for those in brackets and in one IPv6
+    address."""
+    if "," in limit:
+        parts = limit.split(",")
+    elif re.fullmatch(r"[0-9A-Fa-f:]*::?[0-9A-Fa-f:.]*", limit) and limit.count(":") > 1:
+        parts = [limit]
+    else:
+        parts = _SPLIT.findall(limit)
+    return [part.strip() for part in parts if part.strip()]

@@ -1,0 +1,97 @@
+"""Hosts of several sources -> one inventory, each host once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+import msgspec
+
+from vnicaudit.errors import UsageError
+from vnicaudit.fleet.inventory.checks import fault_of_uri
+from vnicaudit.fleet.inventory.records import DEFAULT_URI, Inventory, SourceHost, SourceHosts
+from vnicaudit.model.fleet import HostOptions, InventoryHost
+
+_NAMED = 20
+"""Duplicates that are told one by one."""
+
+
+def merged(sources: Iterable[SourceHosts], template: str) -> Inventory:
+    """One inventory. ``template``: the URI of hosts without one. A host that two sources name alike
+    is one, in the groups of both; what the first says of it holds. Raises UsageError where two
+    sources give one name different URIs."""
+    table = _Table(template)
+    groups: dict[str, None] = {}
+    notes: list[str] = []
+    for source in sources:
+        groups.update(dict.fromkeys(source.groups))
+        notes += source.notes
+        for host in source.hosts:
+            table.add(host)
+    if len(table.notes) > _NAMED:
+        table.notes[_NAMED:] = [f"… and {len(table.notes) - _NAMED:,} more hosts named twice"]
+    why = {name: host.why for name, host in table.hosts.items()}
+    found = tuple(_finished(host) for host in table.hosts.values())
+    return Inventory(found, tuple(groups), (*notes, *table.notes), why)
+
+
+class _Table:
+    """All hosts so far, by name."""
+
+    def __init__(self, template: str) -> None:
+        self.hosts: dict[str, SourceHost] = {}
+        self.notes: list[str] = []
+        self._template = template
+        self._by_uri: dict[str, str] = {}
+
+    def add(self, host: SourceHost) -> None:
+        host = self._with_uri(host)
+        known = self.hosts.get(host.name)
+        if known is None:
+            known = self.hosts.get(self._by_uri.get(host.uri, ""))
+        if known is None:
+            self.hosts[host.name] = host
+            self._by_uri[host.uri] = host.name
+            return
+        self._check_same(known, host)
+        also = "" if known.name == host.name else f" as {known.name}"
+        self.notes.append(
+            f"{host.name} ({host.source}) is named{also} in {known.source} already: read once"
+        )
+        groups = tuple(dict.fromkeys((*known.groups, *host.groups)))
+        options = HostOptions(
+            known.options.deadline if known.options.deadline is not None else host.options.deadline,
+            known.options.agent if known.options.agent is not None else host.options.agent,
+        )
+        site = known.site or host.site
+        self.hosts[known.name] = msgspec.structs.replace(
+            known, groups=groups, options=options, site=site
+        )
+
+    def _with_uri(self, host: SourceHost) -> SourceHost:
+        if host.uri and not (host.derived and self._template != DEFAULT_URI):
+            return host
+        address = host.address or host.name
+        if ":" in address and not address.startswith("["):
+            address = f"[{address}]"
+        uri = self._template.replace("{host}", address).replace("{name}", host.name)
+        if fault := fault_of_uri(uri):
+            raise UsageError(f"{host.source}: {host.name}: {fault}")
+        return msgspec.structs.replace(host, uri=uri, why=f"from the template {self._template}")
+
+    @staticmethod
+    def _check_same(known: SourceHost, host: SourceHost) -> None:
+        if known.uri == host.uri:
+            return
+        raise UsageError(
+            f"{host.name} has two URIs: {_bare(known.uri)} ({known.source}) and {_bare(host.uri)} "
+            f"({host.source}); give one of them another name, or leave one out"
+        )
+
+
+def _bare(uri: str) -> str:
+    return urlsplit(uri)._replace(query="").geturl()
+
+
+def _finished(host: SourceHost) -> InventoryHost:
+    return InventoryHost(host.name, host.uri, host.site, host.groups, host.options, host.source)

@@ -1,0 +1,187 @@
+"""Inventories in vnicaudit's own format, TOML or YAML.
+
+``defaults``, ``groups.NAME`` and each of ``hosts`` may set ``uri`` (with ``{name}``), ``site``,
+``deadline`` and ``agent``. A host's own wins, then that of the last of its groups that sets it, in
+the order of the file, then the defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, TypeVar
+
+import msgspec
+
+from vnicaudit.fleet.inventory.checks import fault_of_name, fault_of_uri, refuse_secrets
+from vnicaudit.fleet.inventory.ranges import RangeError, expanded
+from vnicaudit.fleet.inventory.records import SourceHost, SourceHosts
+from vnicaudit.fleet.inventory.tree import InventoryTree, TreePath
+from vnicaudit.model.fleet import HostOptions
+
+T = TypeVar("T")
+
+KEYS = frozenset({"defaults", "groups", "hosts"})
+_Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=86_400)]
+
+
+class _Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    uri: str | None = None
+    site: str | None = None
+    deadline: _Seconds | None = None
+    agent: bool | None = None
+
+
+class _Group(_Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    hosts: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+
+
+class _Host(_Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    name: str
+    groups: tuple[str, ...] = ()
+
+
+class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    defaults: dict[str, object] = {}
+    groups: dict[str, object] = {}
+    hosts: list[object] = []
+
+
+class _Named(msgspec.Struct):
+    """A host while the file is put together."""
+
+    own: _Settings
+    path: TreePath
+    groups: list[str]
+
+
+def is_own(value: object) -> bool:
+    """True for the keys of this format; Ansible's YAML has groups at the top."""
+    if not isinstance(value, dict) or not value or not KEYS.issuperset(value):
+        return False
+    return isinstance(value.get("hosts", []), list)
+
+
+def read_own(tree: InventoryTree) -> SourceHosts:
+    """The hosts of a file. Raises UsageError for what makes no sense, and for secrets."""
+    refuse_secrets(tree)
+    document = tree.record(tree.value or {}, (), _Document)
+    return _OwnFile(tree, document).read()
+
+
+class _OwnFile:
+    """One file while it is read."""
+
+    def __init__(self, tree: InventoryTree, document: _Document) -> None:
+        self._tree = tree
+        self._document = document
+        self._defaults = tree.record(document.defaults, ("defaults",), _Settings)
+        self._groups = {
+            name: tree.record(value, ("groups", name), _Group)
+            for name, value in document.groups.items()
+        }
+        self._hosts: dict[str, _Named] = {}
+        self._checked: set[str] = set()
+
+    def read(self) -> SourceHosts:
+        """All of it."""
+        for number, value in enumerate(self._document.hosts):
+            path: TreePath = ("hosts", number)
+            text = value if isinstance(value, str) else None
+            host = self._tree.record({"name": text} if text else value, path, _Host)
+            for name in self._expanded(host.name, path):
+                self._name(name, host, path)
+        for name, group in self._groups.items():
+            self._members(name, group)
+        for name in self._groups:
+            self._check_children(name, ())
+        self._check_uri(self._defaults, ("defaults", "uri"))
+        return SourceHosts(tuple(self._finished()), tuple(self._groups))
+
+    def _name(self, name: str, host: _Host, path: TreePath) -> None:
+        known = self._hosts.get(name)
+        if known is not None:
+            where = self._tree.place(known.path)
+            raise self._tree.error(path, f"host {name} stands in {where} already")
+        for group in host.groups:
+            self._check_group(group, (*path, "groups"))
+        self._check_uri(host, (*path, "uri"))
+        self._hosts[name] = _Named(host, path, list(host.groups))
+
+    def _members(self, name: str, group: _Group) -> None:
+        path: TreePath = ("groups", name)
+        self._check_uri(group, (*path, "uri"))
+        for child in group.children:
+            self._check_group(child, (*path, "children"))
+        for text in group.hosts:
+            for host in self._expanded(text, (*path, "hosts")):
+                named = self._hosts.setdefault(host, _Named(_Settings(), (*path, "hosts"), []))
+                named.groups.append(name)
+
+    def _check_group(self, name: str, path: TreePath) -> None:
+        if name not in self._groups:
+            raise self._tree.error(path, f"there is no group {name!r}; add [groups.{name}]")
+
+    def _check_children(self, name: str, above: tuple[str, ...]) -> None:
+        if name in above:
+            way = " > ".join((*above[above.index(name) :], name))
+            raise self._tree.error(("groups", name, "children"), f"groups in a circle: {way}")
+        if name not in self._checked:
+            for child in self._groups[name].children:
+                self._check_children(child, (*above, name))
+            self._checked.add(name)
+
+    def _check_uri(self, settings: _Settings, path: TreePath) -> None:
+        if settings.uri is not None and (fault := fault_of_uri(settings.uri)):
+            raise self._tree.error(path, f"uri: {fault}")
+
+    def _expanded(self, text: str, path: TreePath) -> list[str]:
+        try:
+            names = expanded(text)
+        except RangeError as error:
+            raise self._tree.error(path, str(error)) from None
+        for name in names:
+            if fault := fault_of_name(name):
+                raise self._tree.error(path, fault)
+        return names
+
+    def _finished(self) -> Iterator[SourceHost]:
+        for name, named in self._hosts.items():
+            groups = self._with_parents(named.groups)
+            layers = [named.own, *(self._groups[one] for one in reversed(groups)), self._defaults]
+            uri = _first(layer.uri for layer in layers)
+            yield SourceHost(
+                name=name,
+                source=self._tree.place(named.path),
+                uri=(uri or "").replace("{name}", name).replace("{host}", name),
+                site=_first(layer.site for layer in layers) or "",
+                groups=groups,
+                options=HostOptions(
+                    _first(layer.deadline for layer in layers),
+                    _first(layer.agent for layer in layers),
+                ),
+                why=self._why(layers),
+            )
+
+    def _why(self, layers: list[_Settings]) -> str:
+        at = next((n for n, layer in enumerate(layers) if layer.uri is not None), None)
+        if at is None:
+            return ""
+        return "its own uri" if not at else "uri of the defaults or its groups"
+
+    def _with_parents(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The groups and those they are children of, in the order of the file: parents' settings
+        give way to their children's where they stand before them."""
+        every = set(names)
+        while (
+            more := {
+                name for name, group in self._groups.items() if every.intersection(group.children)
+            }
+            - every
+        ):
+            every |= more
+        return tuple(name for name in self._groups if name in every)
+
+
+def _first(values: Iterable[T | None]) -> T | None:
+    return next((value for value in values if value is not None), None)

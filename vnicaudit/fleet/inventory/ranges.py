@@ -1,0 +1,61 @@
+"""Names of many hosts in one: ``kvm[01:20]``, ``rack[a:f]-[1:4]``, ``n[0:9:3]``, as Ansible has
+them. The end belongs to the range; leading zeros say how many digits all have."""
+
+from __future__ import annotations
+
+import re
+
+_RANGE = re.compile(r"\[([0-9]{1,9}|[A-Za-z]):([0-9]{1,9}|[A-Za-z])(?::([0-9]{1,9}))?\]")
+MOST_HOSTS = 200_000
+"""That one name may stand for."""
+
+
+class RangeError(ValueError):
+    """A range that makes no sense."""
+
+
+def expanded(name: str) -> list[str]:
+    """The names that one stands for, in order. Raises RangeError, also for more than
+    ``MOST_HOSTS``."""
+    names = [""]
+    position = 0
+    for found in _RANGE.finditer(name):
+        before = name[position : found.start()]
+        values = _values(found)
+        if len(names) * len(values) > MOST_HOSTS:
+            raise RangeError(f"{name}: stands for more than {MOST_HOSTS:,} hosts")
+        names = [f"{one}{before}{value}" for one in names for value in values]
+        position = found.end()
+    rest = name[position:]
+    if any(bracket in text for bracket in "[]" for text in (rest, names[0])):
+        raise RangeError(f"{name}: no range of hosts; write it as [01:20] or [a:f]")
+    return [f"{one}{rest}" for one in names]
+
+
+def _values(found: re.Match[str]) -> list[str]:
+    first, last, step = found[1], found[2], int(found[3] or 1)
+    if not step:
+        raise RangeError(f"{found[0]}: steps of 0")
+    values = _numbers(first, last, step) if first.isdigit() else _letters(first, last, step)
+    if not values:
+        raise RangeError(f"{found[0]}: ends before it begins")
+    return values
+
+
+def _numbers(first: str, last: str, step: int) -> list[str]:
+    if not last.isdigit():
+        raise RangeError(f"[{first}:{last}]: from a number to a letter")
+    if first[0] == "0" and len(first) > 1 and len(first) != len(last):
+        raise RangeError(f"[{first}:{last}]: both ends need as many digits where one begins with 0")
+    numbers = range(int(first), int(last) + 1, step)
+    if len(numbers) > MOST_HOSTS:
+        raise RangeError(f"[{first}:{last}]: stands for more than {MOST_HOSTS:,} hosts")
+    width = len(first) if first[0] == "0" else 0
+    return [f"{number:0{width}d}" for number in numbers]
+
+
+def _letters(first: str, last: str, step: int) -> list[str]:
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    if not last.isalpha():
+        raise RangeError(f"[{first}:{last}]: from a letter to a number")
+    return list(letters[letters.index(first) : letters.index(last) + 1 : step])

@@ -1,0 +1,151 @@
+"""A TOML or YAML file of an inventory as plain values, and the line where each stands."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping as KeyedValues
+from typing import TypeVar
+
+import msgspec
+
+from vnicaudit.base.matching import shortened
+from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.model.decoding import converted
+from vnicaudit.text.yaml_compose import NotYamlError, composed
+from vnicaudit.text.yaml_source import YamlSource
+from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
+
+T = TypeVar("T")
+TreePath = tuple[str | int, ...]
+
+MAX_BYTES = 8 << 20
+_MAX_DOTS = 200
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
+_FLOAT = re.compile(r"[-+]?[0-9]{1,18}\.[0-9]{1,18}")
+_WORDS: KeyedValues[str, bool | None] = {
+    "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False,
+    "": None, "~": None, "null": None,
+}  # fmt: skip
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]{1,400}?)\s*\]")
+_KEY = re.compile(r"""\s*["']?([\w.-]{1,200})["']?\s*=""")
+_AT = re.compile(r" - at `\$(.*)`$")
+_SYNTAX_LINE = re.compile(r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)")
+
+
+class InventoryTree(msgspec.Struct, frozen=True):
+    """What a file says, and where: ``lines`` has the 1-based line of each place that is known."""
+
+    file: str
+    value: object
+    lines: dict[TreePath, int]
+
+    def place(self, path: TreePath) -> str:
+        """``file:line`` of what stands at a path, or of the nearest thing around it."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return f"{self.file}:{self.lines[path]}" if path in self.lines else self.file
+
+    def error(self, path: TreePath, message: str) -> UsageError:
+        """The error that says where it is."""
+        return UsageError(f"{self.place(path)}: {message}")
+
+    def record(self, value: object, path: TreePath, kind: type[T]) -> T:
+        """A value as a record. Raises UsageError where it is none."""
+        try:
+            return converted(value, kind)
+        except msgspec.ValidationError as error:
+            text = str(error)
+            at = _AT.search(text)
+            key = at.group(1).strip(".").partition("[")[0].partition(".")[0] if at else ""
+            name = f"{key}: " if key else ""
+            raise self.error((*path, key), f"{name}{_AT.sub('', text)}") from None
+
+
+def toml_tree(file: str, text: str) -> InventoryTree:
+    """A TOML file. Raises UsageError for what is none."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    for number, written in enumerate(text.split("\n"), 1):
+        if written.count(".") > _MAX_DOTS:  # the parser's time grows with their square
+            raise UsageError(f"{file}:{number}: more than {_MAX_DOTS} dots in one line")
+    try:
+        value = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        message = str(error)
+        found = _SYNTAX_LINE.search(message)
+        end = text.rstrip("\n").count("\n") + 1
+        line = int(found[1]) if found and found[1] else end
+        what = _SYNTAX_LINE.sub("", message)
+        raise UsageError(f"{file}:{line}: not valid TOML: {what}") from None
+    return InventoryTree(file, value, _toml_lines(text))
+
+
+def yaml_tree(file: str, text: str) -> InventoryTree:
+    """The first document of a YAML file. Raises UsageError for what is none."""
+    try:
+        source = YamlSource(text.encode(), file)
+        document = composed(source, 0, source.text)
+    except TargetError as error:
+        raise UsageError(str(error)) from None
+    except NotYamlError as error:
+        line = source.line_column(error.position)[0]
+        raise UsageError(f"{file}:{line}: not valid YAML: {error.problem}") from None
+    for first, second in document.duplicates:
+        line = source.line_column(second.start)[0]
+        before = source.line_column(first.start)[0]
+        name = shortened(second.text)
+        raise UsageError(f"{file}:{line}: {name!r} stands here and in line {before}")
+    if document.root is None:
+        return InventoryTree(file, None, {})
+    lines: dict[TreePath, int] = {}
+    value = _value(document.root, (), source, lines)
+    return InventoryTree(file, value, lines)
+
+
+def _value(node: Node, path: TreePath, source: YamlSource, lines: dict[TreePath, int]) -> object:
+    lines.setdefault(path, source.line_column(node.start)[0])
+    if isinstance(node, Scalar):
+        return _scalar(node)
+    if isinstance(node, Sequence):
+        return [_value(one, (*path, n), source, lines) for n, one in enumerate(node.items)]
+    return {name: _entry(node, name, (*path, name), source, lines) for name in node.children()}
+
+
+def _entry(
+    node: Mapping, name: str, path: TreePath, source: YamlSource, lines: dict[TreePath, int]
+) -> object:
+    entry = node.children()[name]
+    lines[path] = source.line_column(entry.key.start)[0]
+    return _value(entry.value, path, source, lines)
+
+
+def _scalar(node: Scalar) -> object:
+    text = node.text
+    if not node.plain:
+        return text
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else text
+
+
+def _toml_lines(text: str) -> dict[TreePath, int]:
+    """Where tables and keys stand, as far as lines show it (not in inline tables)."""
+    lines: dict[TreePath, int] = {}
+    tables: dict[str, int] = {}
+    path: TreePath = ()
+    for number, line in enumerate(text.split("\n"), 1):
+        if header := _HEADER.match(line):
+            name = header[2]
+            path = tuple(part.strip(" \"'") for part in name.split("."))
+            if header[1] == "[[":
+                tables[name] = tables.get(name, -1) + 1
+                path = (*path, tables[name])
+            lines[path] = number
+        elif key := _KEY.match(line):
+            lines.setdefault((*path, key[1]), number)
+    return lines

@@ -1,0 +1,54 @@
+"""A file of libvirt URIs: one a line, blank lines and ``#`` comments between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from vnicaudit.errors import UsageError
+from vnicaudit.fleet.inventory.checks import fault_of_uri
+from vnicaudit.fleet.inventory.records import SourceHost, SourceHosts
+
+URI = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:\+[A-Za-z0-9]+)?://")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+
+
+def is_uri_list(text: str) -> bool:
+    """True where the first line that says something is a URI."""
+    return any(URI.match(line) for line in _first_line(text))
+
+
+def read_uris(file: str, text: str) -> SourceHosts:
+    """The hosts of such a file, each named after its server; where several URIs have one server,
+    after their URIs. Raises UsageError for a line that is none."""
+    hosts = tuple(_hosts(file, text))
+    uris: dict[str, set[str]] = {}
+    for host in hosts:
+        uris.setdefault(host.name, set()).add(host.uri)
+    return SourceHosts(tuple(
+        replace(host, name=host.uri) if len(uris[host.name]) > 1 else host for host in hosts
+    ))  # fmt: skip
+
+
+def host_of(uri: str, source: str) -> SourceHost:
+    """The host that a URI names: by its server, or by itself where it has none. Raises UsageError
+    where it may not be in an inventory."""
+    if fault := fault_of_uri(uri) or ("" if URI.match(uri) else "not a libvirt URI"):
+        raise UsageError(f"{source}: {fault}")
+    return SourceHost(urlsplit(uri).hostname or uri, source, uri, why="the URI itself")
+
+
+def _hosts(file: str, text: str) -> Iterator[SourceHost]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if uri := _COMMENT.sub("", line).strip():
+            yield host_of(uri, f"{file}:{number}")
+
+
+def _first_line(text: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        if bare := _COMMENT.sub("", line).strip():
+            yield bare
+            return

@@ -1,0 +1,144 @@
+"""Channels: who is told, in which form, and where the secrets for it are kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from urllib.parse import SplitResult, quote, urlsplit
+
+import msgspec
+
+from vnicaudit.base.opening import as_usage_error, open_regular
+from vnicaudit.base.ownership import why_not_own
+from vnicaudit.errors import UsageError
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.notices import NoticeForm
+
+_MAX_BYTES = 65_536
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Channel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One channel of a file of channels. ``url``: ``env:NAME`` or ``file:PATH``, where the address
+    is a secret itself; of Matrix and Alertmanager also the address, without one. ``token``: a
+    reference too. ``severity``: the lowest that is told; ``deadline``: seconds for one delivery."""
+
+    form: NoticeForm
+    url: str
+    token: str = ""
+    room: str = ""
+    """Of Matrix: ``!id:server``."""
+    severity: Severity = "medium"
+    ca_file: str | None = None
+    """Certificates to verify the server's by, in place of the system's."""
+    deadline: float = 15.0
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Where messages go, with its secrets: never printed, and so without a text of its own."""
+
+    url: SplitResult
+    token: str
+    ca_file: str | None
+    deadline: float
+
+    def __repr__(self) -> str:
+        return "Address(…)"
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    channels: dict[str, Channel]
+
+
+def load_channels(path: str) -> dict[str, Channel]:
+    """The channels of a file, by name. Raises UsageError for a file that others may write, or that
+    holds a secret, and for what is no channel."""
+    with as_usage_error(path), open_regular(path, null=False) as file:
+        data = file.read(_MAX_BYTES + 1)
+        reason = why_not_own(os.fstat(file.fileno()))
+    if reason is not None:
+        raise UsageError(f"{path} {reason}: it says where findings are sent, so nobody else may")
+    if len(data) > _MAX_BYTES:
+        raise UsageError(f"{path}: larger than {_MAX_BYTES >> 10} KiB")
+    channels = _decoded(data, path).channels
+    for name, channel in channels.items():
+        _check(channel, f"{path}: channel {name!r}")
+    return channels
+
+
+def address_of(name: str, channel: Channel) -> Address:
+    """The channel's address, with its secrets read. Raises UsageError where one is missing or makes
+    no sense; what it is, is not said."""
+    text = resolved(channel.url, f"channel {name!r}: url")
+    url = _split(text, name)
+    token = resolved(channel.token, f"channel {name!r}: token") if channel.token else ""
+    secret = channel.form != "alertmanager" or bool(token)
+    if url.scheme == "http" and secret and url.hostname not in _LOCAL:
+        raise UsageError(f"channel {name!r}: https is needed: its address or token is a secret")
+    path = url.path.rstrip("/")
+    if channel.form == "alertmanager" and not path.endswith("/api/v2/alerts"):
+        url = url._replace(path=f"{path}/api/v2/alerts")
+    elif channel.form == "matrix":
+        room = quote(channel.room, safe="")
+        url = url._replace(path=f"{path}/_matrix/client/v3/rooms/{room}/send/m.room.message")
+    return Address(url, token, channel.ca_file, channel.deadline)
+
+
+def resolved(reference: str, where: str) -> str:
+    """The text that a reference stands for: of an environment variable, or the first line of a
+    file; any other text is itself. Raises UsageError where there is none."""
+    kind, _, place = reference.partition(":")
+    if kind == "env":
+        value = os.environ.get(place, "").strip()
+        if not value:
+            raise UsageError(f"{where}: the environment variable {place} is not set")
+        return value
+    if kind != "file":
+        return reference
+    with as_usage_error(place), open_regular(Path(place), null=False) as file:
+        lines = file.read(_MAX_BYTES).decode("utf-8", "replace").splitlines()
+    if not lines or not lines[0].strip():
+        raise UsageError(f"{where}: {place} is empty")
+    return lines[0].strip()
+
+
+def _decoded(data: bytes, path: str) -> _File:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return msgspec.convert(tomllib.loads(data.decode()), _File)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _check(channel: Channel, where: str) -> None:
+    reference = channel.url.startswith(("env:", "file:"))
+    plain = channel.form in ("alertmanager", "matrix")
+    if not reference and not (plain and "@" not in channel.url and "?" not in channel.url):
+        raise UsageError(
+            f"{where}: url: a secret does not belong in this file; write 'env:NAME' for an "
+            "environment variable or 'file:PATH' for a file that has it"
+        )
+    if channel.token and not channel.token.startswith(("env:", "file:")):
+        raise UsageError(f"{where}: token: write 'env:NAME' or 'file:PATH', not the token itself")
+    if channel.form == "matrix" and not (channel.room.startswith("!") and channel.token):
+        raise UsageError(f"{where}: Matrix needs a room ('!id:server') and a token")
+    if not 1 <= channel.deadline <= 120:
+        raise UsageError(f"{where}: deadline: from 1 to 120 seconds")
+
+
+def _split(text: str, name: str) -> SplitResult:
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except ValueError:
+        url, port = urlsplit(""), None
+    clean = text.isascii() and text.isprintable() and " " not in text
+    if url.scheme not in ("https", "http") or not url.hostname or port == 0 or not clean:
+        raise UsageError(f"channel {name!r}: its url is no https address")
+    if url.username is not None or url.password is not None:
+        raise UsageError(f"channel {name!r}: a name and password in the url: use token")
+    return url

@@ -1,0 +1,119 @@
+"""Tell channels what is new: claim, send, try again, and say how it went."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from vnicaudit.base.clock import Clock
+from vnicaudit.fleet.notifying.channels import Address, Channel
+from vnicaudit.fleet.notifying.delivery import Delivery, Fate, deliver
+from vnicaudit.fleet.notifying.notified import NotifiedStore
+from vnicaudit.model.finding import SEVERITIES
+from vnicaudit.model.notices import NewFinding, NoticeForm, NoticeMessage
+
+TRIES = 4
+FIRST_WAIT = 1.0
+"""Seconds before the second try; four times as long before each further one."""
+
+Messages = Callable[[NoticeForm, Sequence[NewFinding], str], Iterator[NoticeMessage]]
+"""Makes messages: :func:`vnicaudit.reports.notices.forms.messages_of`."""
+Send = Callable[[Address, NoticeForm, bytes], Delivery]
+
+
+class ChannelOutcome(msgspec.Struct, frozen=True):
+    """How telling one channel went: counts of findings, and the reason of the first message that
+    was not delivered. ``known``: told before on that day."""
+
+    channel: str
+    delivered: int = 0
+    known: int = 0
+    failed: int = 0
+    unknown: int = 0
+    reason: str = ""
+
+    @property
+    def is_well(self) -> bool:
+        """True where all were delivered, or were told before."""
+        return not (self.failed or self.unknown)
+
+
+class Notifier:
+    """Tells channels of the findings of one audit."""
+
+    def __init__(
+        self, store: NotifiedStore, messages: Messages, clock: Clock, send: Send = deliver
+    ) -> None:
+        self._store = store
+        self._messages = messages
+        self._clock = clock
+        self._send = send
+
+    def tell(
+        self,
+        channels: Mapping[str, tuple[Channel, Address]],
+        findings: Sequence[NewFinding],
+        audit: str,
+        day: str,
+    ) -> tuple[ChannelOutcome, ...]:
+        """Tell each channel what it was not told on that ``day`` (``2026-11-26``, UTC)."""
+        return tuple(
+            self._channel(name, *channel, findings, audit, day)
+            for name, channel in channels.items()
+        )
+
+    def _channel(
+        self,
+        name: str,
+        channel: Channel,
+        address: Address,
+        findings: Sequence[NewFinding],
+        audit: str,
+        day: str,
+    ) -> ChannelOutcome:
+        wanted = tuple(_severe(findings, channel))
+        marks = {one.fingerprint for one in wanted}
+        fresh = self._store.claim(name, day, marks)
+        told = [one for one in wanted if one.fingerprint in fresh]
+        counts: dict[Fate, int] = {}
+        reason = ""
+        for message in self._messages(channel.form, told, audit):
+            delivery = self._delivered(address, channel.form, message.body)
+            counts[delivery.fate] = counts.get(delivery.fate, 0) + len(message.findings)
+            reason = reason or delivery.reason
+            if delivery.fate in ("refused", "not sent"):
+                self._store.release(name, day, message.findings)
+        failed = counts.get("refused", 0) + counts.get("not sent", 0)
+        known = len(wanted) - len(told)
+        return ChannelOutcome(
+            name, counts.get("delivered", 0), known, failed, counts.get("unknown", 0), reason
+        )
+
+    def _delivered(self, address: Address, form: NoticeForm, body: bytes) -> Delivery:
+        """The last of some tries. One whose answer is missing counts until one is delivered: what
+        follows it is a duplicate at worst where the other side knows no message twice."""
+        wait, doubt = FIRST_WAIT, False
+        delivery = self._send(address, form, body)
+        for _ in range(TRIES - 1):
+            if not delivery.again:
+                break
+            doubt = doubt or delivery.fate == "unknown"
+            self._clock.sleep(max(wait, delivery.wait) * random.uniform(1, 1.25))  # noqa: S311
+            wait *= 4
+            delivery = self._send(address, form, body)
+        if doubt and delivery.fate in ("refused", "not sent"):
+            return Delivery("unknown", delivery.reason)
+        return delivery
+
+
+def _severe(findings: Iterable[NewFinding], channel: Channel) -> Iterator[NewFinding]:
+    """Those that are severe enough for a channel, each once."""
+    seen: set[str] = set()
+    lowest = SEVERITIES.index(channel.severity)
+    for one in findings:
+        mark = one.fingerprint
+        if SEVERITIES.index(one.severity) >= lowest and mark not in seen:
+            seen.add(mark)
+            yield one

@@ -1,0 +1,141 @@
+"""One audit of a fleet, from the hosts that are to be read to the stream that reports are written
+from. Its order is that of the inventory, whatever came first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
+from vnicaudit.audit.judging.macs import EncodedNic, MacTable, left_out_note
+from vnicaudit.audit.tally import Totals
+from vnicaudit.audit.work import AuditWork
+from vnicaudit.errors import JournalError
+from vnicaudit.fleet.running.host_queue import HostQueue
+from vnicaudit.fleet.running.host_reading import HostReaders, ReadHost, ReadingLimits
+from vnicaudit.fleet.running.judging import HostJudge
+from vnicaudit.fleet.running.spool import HostSummary, Spool, SpooledHost
+from vnicaudit.fleet.sampling import EVERYTHING, Sample
+from vnicaudit.model.finding import Confidence, Severity
+from vnicaudit.model.fleet import FleetAudit, InventoryHost
+from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.report import Audited, Summary, TargetResult
+
+OnHost = Callable[[HostSummary], None]
+"""Called for each host whose reading is kept."""
+
+
+class FleetRun:
+    """Reads hosts into a spool, and reports from there (``items``, as
+    :class:`vnicaudit.audit.run.AuditRun` has them)."""
+
+    def __init__(self, work: AuditWork, spool: Spool, audit: FleetAudit) -> None:
+        self._work = work
+        self._spool = spool
+        self.audit = audit
+        self._totals = Totals()
+        self._results: list[TargetResult] = []
+        self._macs = MacTable()
+        self._missing: list[tuple[int, InventoryHost]] = []
+        self.baselined: set[str] = set()
+        self.resumed = False
+        """True where some hosts were read by an earlier process."""
+
+    def read(
+        self,
+        read: ReadHost,
+        live: LiveOptions,
+        limits: ReadingLimits,
+        sample: Sample = EVERYTHING,
+        on_host: OnHost | None = None,
+    ) -> None:
+        """Read every host that :meth:`find_missing` found. Ended early (Ctrl-C), what was read is
+        kept. Raises JournalError where nothing can be kept."""
+        judge = HostJudge(self._work, sample)
+        readers = HostReaders(HostQueue(self._missing, limits.per_site), read, live, limits)
+        results = readers.results()
+        try:
+            for items in results:
+                summary = self._spool.add(items.place, judge.reading(items))
+                if on_host is not None:
+                    on_host(summary)
+        finally:
+            results.close()
+
+    def find_missing(self, on_host: OnHost | None = None) -> None:
+        """Find the hosts that the spool does not have yet; ``on_host`` is called for the others."""
+        self._missing = list(self._not_kept(on_host))
+        self.resumed = len(self._missing) < len(self.audit.chosen)
+
+    def _not_kept(self, on_host: OnHost | None) -> Iterator[tuple[int, InventoryHost]]:
+        hosts = {host.name: host for host in self.audit.hosts}
+        for place, name in enumerate(self.audit.chosen):
+            kept = self._spool.host(place)
+            if kept is None or kept.host != name:
+                yield place, hosts[name]
+            elif on_host is not None:
+                on_host(kept.summary)
+
+    def readings(self) -> Iterator[SpooledHost]:
+        """What is kept of each host, in the order of the inventory. Raises JournalError where one
+        is missing."""
+        for place, name in enumerate(self.audit.chosen):
+            kept = self._spool.host(place)
+            if kept is None:
+                raise JournalError(f"{self._spool.folder}: the reading of {name} is gone; resume")
+            yield kept
+
+    def items(self) -> Iterator[Audited]:
+        """All judgements in the order of the inventory, and then those on what hosts have in
+        common."""
+        for kept in self.readings():
+            reading = kept.reading()
+            self._results.append(reading.result)
+            self._macs.take_encoded(EncodedNic(*nic) for nic in reading.nics_seen)
+            yield from map(self._counted, reading.audited)
+        yield from map(self._counted, self._work.shared_macs(self._macs))
+        if self._macs.left_out and self._results:
+            self._results[-1] = _with_left_out(self._results[-1], self._macs.left_out)
+
+    def _counted(self, audited: Audited) -> Audited:
+        self._totals.add(audited)
+        self.baselined.update(finding.fingerprint for finding in audited.baselined)
+        return audited
+
+    def count_extra(self, audited: Audited) -> None:
+        """Add findings that came from no host (suppressions that expired) to the totals."""
+        self._totals.add(audited)
+
+    @property
+    def suppressor(self) -> Suppressor:
+        """What applies the settings' suppressions."""
+        return self._work.suppressor
+
+    @property
+    def usage(self) -> Usage:
+        """The uses of suppressions by this process."""
+        return self._work.usage()
+
+    @property
+    def results(self) -> tuple[TargetResult, ...]:
+        """How reading each host went."""
+        return tuple(self._results)
+
+    @property
+    def summary(self) -> Summary:
+        """The totals so far."""
+        return self._totals.summary(
+            domains=sum(result.domains for result in self._results),
+            nics=sum(result.nics for result in self._results),
+        )
+
+    @property
+    def graded(self) -> dict[tuple[Severity, Confidence], int]:
+        """How many findings there are so far of each severity and confidence."""
+        return dict(self._totals.graded)
+
+
+def _with_left_out(result: TargetResult, number: int) -> TargetResult:
+    note = left_out_note(number)
+    return msgspec.structs.replace(result, notes=(*result.notes, note))

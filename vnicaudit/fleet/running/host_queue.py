@@ -1,0 +1,100 @@
+"""Which host is read next: load is spread over sites, and a host that failed comes again later."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from vnicaudit.model.fleet import InventoryHost
+
+
+class HostTask(msgspec.Struct, frozen=True):
+    """A host to be read: its ``place`` in the order of the audit, and which try it is, from 1."""
+
+    place: int
+    host: InventoryHost
+    attempt: int = 1
+
+
+class HostQueue:
+    """Hosts that are to be read, for several threads. ``per_site``: how many hosts of one site may
+    be read at once (0: as many as there are threads)."""
+
+    def __init__(
+        self,
+        hosts: Iterable[tuple[int, InventoryHost]],
+        per_site: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._waiting: dict[str, deque[HostTask]] = {}
+        for place, host in hosts:
+            self._waiting.setdefault(host.site, deque()).append(HostTask(place, host))
+        self._later: list[tuple[float, int, HostTask]] = []
+        self._reading: Counter[str] = Counter()
+        self._per_site = per_site
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._stopped = False
+
+    def take(self) -> HostTask | None:
+        """The next host, once one may be read; None: none is left, or the audit was stopped."""
+        with self._changed:
+            while not self._is_over():
+                task = self._next()
+                if task is not None:
+                    self._reading[task.host.site] += 1
+                    return task
+                self._changed.wait(self._until_due())
+            self._changed.notify_all()
+            return None
+
+    def done(self, task: HostTask, again_after: float | None = None) -> None:
+        """A host was read; ``again_after``: it is to be read once more, after so many seconds."""
+        with self._changed:
+            self._reading[task.host.site] -= 1
+            if again_after is not None:
+                again = msgspec.structs.replace(task, attempt=task.attempt + 1)
+                heapq.heappush(self._later, (self._clock() + again_after, task.place, again))
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Hand out no more hosts."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def _is_over(self) -> bool:
+        """True where nothing is left; what is being read now may yet come again."""
+        return self._stopped or not (
+            self._later or any(self._waiting.values()) or any(self._reading.values())
+        )
+
+    def _until_due(self) -> float | None:
+        """Seconds until a host may be read again that failed; None: none waits for that."""
+        if not self._later or self._later[0][0] <= self._clock():
+            return None  # it waits for its site
+        return self._later[0][0] - self._clock()
+
+    def _next(self) -> HostTask | None:
+        """A host that is due again, else one of the site of which the fewest are read now; of
+        several such sites, of the one with the most left."""
+        self._requeue_due()
+        free = [site for site, tasks in self._waiting.items() if tasks and self._has_room(site)]
+        if not free:
+            return None
+        site = min(free, key=lambda one: (self._reading[one], -len(self._waiting[one])))
+        return self._waiting[site].popleft()
+
+    def _requeue_due(self) -> None:
+        """Put hosts whose pause is over before the others of their site."""
+        while self._later and self._later[0][0] <= self._clock():
+            _due, _place, task = heapq.heappop(self._later)
+            self._waiting[task.host.site].appendleft(task)
+
+    def _has_room(self, site: str) -> bool:
+        return not self._per_site or self._reading[site] < self._per_site

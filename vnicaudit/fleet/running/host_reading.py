@@ -1,0 +1,175 @@
+"""Hosts, read side by side: threads wait for libvirt, and hand on what came of each host."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Generator, Iterator
+from itertools import repeat
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from vnicaudit.audit.reading.error_boundary import guarded
+from vnicaudit.audit.reading.side_by_side import CALLS
+from vnicaudit.base.clock import timestamp
+from vnicaudit.base.counting import count
+from vnicaudit.base.deadlines import DaemonCall, TimeUpError
+from vnicaudit.fleet.running.host_queue import HostQueue, HostTask
+from vnicaudit.model.fleet import WORTH_A_RETRY, FailureKind, InventoryHost
+from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.report import LostRead
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Met
+
+ReadHost = Callable[[str, LiveOptions], "Iterator[Met]"]
+"""What runs at a target. Raises TargetError where it cannot be read at all."""
+
+_PAUSES = (1.0, 5.0, 20.0)
+"""Seconds before a host is tried again; the last one from then on."""
+_ENDLESS = 1 << 30
+
+
+class ReadingLimits(msgspec.Struct, frozen=True):
+    """``parallel``: hosts read at once; ``per_site``: of one site (0: no further limit);
+    ``host_deadline``: seconds for one try of one host; ``retries``: how often a host is tried again
+    whose failure may pass; ``pauses``: seconds before each of these."""
+
+    parallel: int = 32
+    per_site: int = 0
+    host_deadline: float = 600.0
+    retries: int = 2
+    pauses: tuple[float, ...] = _PAUSES
+
+
+class HostItems(NamedTuple):
+    """What came of one host: ``items`` in their order, the last try's or an earlier one's that
+    brought more. ``started``: of its last try."""
+
+    place: int
+    host: InventoryHost
+    items: list[Met]
+    started: str
+    finished: str
+    tries: int
+
+
+class HostReaders:
+    """Threads that read hosts. As many hosts wait to be judged as are read at once, at most."""
+
+    def __init__(
+        self, tasks: HostQueue, read: ReadHost, live: LiveOptions, limits: ReadingLimits
+    ) -> None:
+        self._tasks = tasks
+        self._read = read
+        self._live = live
+        self._limits = limits
+        self._done: queue.Queue[HostItems | BaseException | None] = queue.Queue(
+            max(2, limits.parallel // 4)
+        )
+        self._best: dict[int, list[Met]] = {}
+
+    def results(self) -> Generator[HostItems, None, None]:
+        """What came of each host, as they come. To be walked to its end, or closed."""
+        threads = max(1, self._limits.parallel)
+        for number in range(threads):
+            threading.Thread(target=self._work, name=f"hosts {number}", daemon=True).start()
+        try:
+            for _ in repeat(None, threads):
+                yield from self._until_one_ends()
+        finally:
+            self._tasks.stop()
+            self._done.maxsize = _ENDLESS  # nobody waits for room any more
+            with self._done.mutex:
+                self._done.not_full.notify_all()
+
+    def _until_one_ends(self) -> Iterator[HostItems]:
+        while (result := self._done.get()) is not None:
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+
+    def _work(self) -> None:
+        """Read one host after the other, until there are no more."""
+        try:
+            while (task := self._tasks.take()) is not None:
+                result = self._tried(task)
+                if result is not None:
+                    self._done.put(result)
+            self._done.put(None)
+        except BaseException as error:  # handed to the one who takes the results
+            self._done.put(error)
+
+    def _tried(self, task: HostTask) -> HostItems | None:
+        """The result of a host; None where it is to be tried again."""
+        started = timestamp()
+        items = self._attempt(task.host)
+        failure = _lost(items)
+        pause = self._pause(task, failure)
+        best = self._best.pop(task.place, None)
+        if best is not None and failure is not None and len(best) > len(items):
+            items = best
+        if pause is not None:
+            self._best[task.place] = items
+            self._tasks.done(task, pause)
+            return None
+        self._tasks.done(task)
+        tried = _with_tries(items, task.attempt) if failure is not None else items
+        return HostItems(task.place, task.host, tried, started, timestamp(), task.attempt)
+
+    def _pause(self, task: HostTask, failure: FailureKind | None) -> float | None:
+        """Seconds before the next try; None: there is none."""
+        if failure not in WORTH_A_RETRY or task.attempt > self._limits.retries:
+            return None
+        pauses = self._limits.pauses
+        return pauses[min(task.attempt, len(pauses)) - 1]
+
+    def _attempt(self, host: InventoryHost) -> list[Met]:
+        """All that one try brings before the host's deadline, and the failure where that passed."""
+        items: list[Met] = []
+        ended = threading.Event()
+
+        def read() -> None:
+            for item in guarded(host.uri, self._read(host.uri, _options_of(host, self._live))):
+                if ended.is_set():
+                    return
+                items.append(item)
+
+        try:
+            DaemonCall(f"host {host.name}", read).result(self._limits.host_deadline)
+        except TimeUpError:
+            ended.set()
+            text = f"not read to its end within {self._limits.host_deadline:g} s (--host-deadline)"
+            return [*items, LostRead(text, host.uri, failure="deadline")]
+        return items
+
+
+def _options_of(host: InventoryHost, live: LiveOptions) -> LiveOptions:
+    own = host.options
+    return msgspec.structs.replace(
+        live,
+        deadline=live.deadline if own.deadline is None else own.deadline,
+        agent=live.agent if own.agent is None else own.agent,
+        calls=live.calls or CALLS,
+    )
+
+
+def _lost(items: list[Met]) -> FailureKind | None:
+    """How the host failed, or the connection to it; None where neither did. A guest that keeps
+    silent costs itself."""
+    lost = (item for item in items if isinstance(item, LostRead))
+    return next((item.failure for item in lost if item.whole), None)
+
+
+def _with_tries(items: list[Met], attempts: int) -> list[Met]:
+    """The items, the first failure with the number of tries that came to it."""
+    if attempts == 1:
+        return items
+    found = next(n for n, item in enumerate(items) if isinstance(item, LostRead))
+    lost = items[found]
+    if not isinstance(lost, LostRead):
+        return items
+    text = f"{lost.message} ({count(attempts, 'try').replace('trys', 'tries')})"
+    told = msgspec.structs.replace(lost, message=text)
+    return [*items[:found], told, *items[found + 1 :]]

@@ -1,0 +1,105 @@
+"""What was read of one host -> its reading: judged, counted, and ready to be kept.
+
+One thread judges: what judges remembers verdicts, and is not made for several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from vnicaudit.audit.judging.macs import EncodedNic, encoded
+from vnicaudit.audit.tally import TargetCounts
+from vnicaudit.audit.work import AuditWork
+from vnicaudit.fleet.running.host_reading import HostItems
+from vnicaudit.fleet.sampling import EVERYTHING, Sample
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.fleet import FailureKind, HostReading
+from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.live import LiveDomain
+from vnicaudit.model.report import Audited, LostRead, ReadError
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Met
+
+_NO_HOST = HostConfig()
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+class HostJudge:
+    """Judges what was read of one host after the other."""
+
+    def __init__(self, work: AuditWork, sample: Sample = EVERYTHING) -> None:
+        self._work = work
+        self._sample = sample
+
+    def reading(self, read: HostItems) -> HostReading:
+        """The reading that a host's items make."""
+        judged = _JudgedHost(self._work, self._sample, read.host.uri)
+        audited = tuple(judged.audited(read.items))
+        result = judged.tally.result(read.host.uri)
+        return HostReading(
+            host=read.host,
+            status=result.status,
+            started=read.started,
+            finished=read.finished,
+            tries=read.tries,
+            failure=_failure(read.items),
+            result=result,
+            audited=audited,
+            digest=_digest(audited),
+            nics_seen=tuple(judged.nics_seen),
+        )
+
+
+class _JudgedHost:
+    """One host while it is judged."""
+
+    def __init__(self, work: AuditWork, sample: Sample, target: str) -> None:
+        self.tally = TargetCounts()
+        self.nics_seen: list[EncodedNic] = []
+        self._work = work
+        self._sample = sample
+        self._target = target
+        self._uses: set[str] = set()
+
+    def audited(self, items: Iterable[Met]) -> Iterator[Audited]:
+        """The judgements on its domains, as they were read, and on itself."""
+        host: Host | None = None
+        for item in items:
+            if isinstance(item, Host):
+                host = item
+            elif isinstance(item, ReadError):
+                self.tally.error(item)
+            elif isinstance(item, LiveDomain):
+                yield from self._domain(item.domain, item.host)
+            elif isinstance(item, Domain):
+                yield from self._domain(item, _NO_HOST)
+        if host is not None:
+            yield self._work.host(host, frozenset(self._uses), self._target)
+
+    def _domain(self, domain: Domain, host: HostConfig) -> Iterator[Audited]:
+        from vnicaudit.audit.effective import uses_of  # loaded when there is a live host
+
+        self._uses |= uses_of(domain, host)
+        if not self._sample.has_domain(domain):
+            return
+        self.tally.domain(domain)
+        self.nics_seen += encoded(self._work.nics_to_compare(domain, self._target))
+        yield self._work.domain(domain, host, self._target)
+
+
+def _failure(items: Iterable[Met]) -> FailureKind | None:
+    """The kind of the first thing that went wrong. What is wrong with one domain's definition is an
+    answer that made no sense."""
+    for item in items:
+        if isinstance(item, LostRead):
+            return item.failure
+    return "broken" if any(isinstance(item, ReadError) for item in items) else None
+
+
+def _digest(audited: tuple[Audited, ...]) -> str:
+    return blake2b(_ENCODER.encode(audited), digest_size=16).hexdigest()

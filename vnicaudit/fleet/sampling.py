@@ -1,0 +1,58 @@
+"""Samples of a fleet: the same seed draws the same hosts and guests, whatever their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Literal
+
+import msgspec
+
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.fleet import InventoryHost
+
+SampleOf = Literal["hosts", "nics"]
+_DRAWS = 1 << 64
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """``share``: of all hosts, or of all NICs, more than 0 and at most 1. NICs are drawn by guest:
+    rules that look at a whole guest would be wrong on a part of one."""
+
+    share: float = 1.0
+    of: SampleOf = "hosts"
+    seed: int = 0
+
+    @property
+    def host_share(self) -> float:
+        """Part of the hosts that is drawn."""
+        return self.share if self.of == "hosts" else 1.0
+
+    @property
+    def nic_share(self) -> float:
+        """Part of the NICs of each host that is drawn."""
+        return self.share if self.of == "nics" else 1.0
+
+    def hosts(self, hosts: Sequence[InventoryHost]) -> tuple[InventoryHost, ...]:
+        """The hosts that are drawn, in their order: that share of them, rounded, and one at
+        least."""
+        if self.host_share == 1.0 or not hosts:
+            return tuple(hosts)
+        number = max(1, round(len(hosts) * self.host_share))
+        drawn = sorted(hosts, key=lambda host: _draw(self.seed, host.name))[:number]
+        chosen = {host.name for host in drawn}
+        return tuple(host for host in hosts if host.name in chosen)
+
+    def has_domain(self, domain: Domain) -> bool:
+        """True where the NICs of a guest are among those that are drawn."""
+        if self.nic_share == 1.0:
+            return True
+        return _draw(self.seed, domain.uuid or domain.name) < self.nic_share * _DRAWS
+
+
+EVERYTHING = Sample()
+
+
+def _draw(seed: int, name: str) -> int:
+    text = f"{seed}\n{name}".encode("utf-8", "surrogateescape")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")

@@ -1,0 +1,176 @@
+"""The server: few requests at once, each short, small, and of a name that is ours.
+
+It has no authentication of its own: whoever may connect may read. A proxy in front of it asks for
+a password and speaks TLS (docs/how-to/metrics.md).
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from socketserver import ThreadingMixIn
+
+import msgspec
+
+from vnicaudit.errors import VnicauditError
+from vnicaudit.fleet.serving.addresses import HostNames, ListenAddress
+from vnicaudit.fleet.serving.answers import Answer, Route, plain
+
+_LONGEST_PATH = 1024
+_METHODS = frozenset({"GET", "HEAD"})
+_BUSY = plain(503, "busy: too many requests at once", ("Retry-After", "5"))
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """``requests`` at once; ``idle`` and ``whole``: seconds that the sender of a request may be
+    silent, and that all of one exchange may take."""
+
+    requests: int = 16
+    idle: float = 5.0
+    whole: float = 30.0
+
+
+class ReadOnlyServer(ThreadingMixIn, HTTPServer):
+    """Serves routes. Close it when it is not needed any more."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+
+    def __init__(
+        self,
+        address: ListenAddress,
+        names: HostNames,
+        routes: Mapping[str, Route],
+        on_error: Callable[[str], None],
+        limits: Limits | None = None,
+    ) -> None:
+        """Listens at once. ``on_error`` is told why a route had no answer; who asked is not. Raises
+        OSError where the address cannot be had."""
+        self.address_family = socket.AF_INET6 if address.is_ipv6 else socket.AF_INET
+        self.names = names
+        self.routes = routes
+        self.on_error = on_error
+        self.limits = limits or Limits()
+        self._room = threading.BoundedSemaphore(self.limits.requests)
+        super().__init__((address.host, address.port), _Handler)
+        self.address = ListenAddress(address.host, self.server_port)
+
+    def server_bind(self) -> None:
+        """Bind; without asking what the host is called, which may take for ever."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = "localhost", self.server_address[1]
+
+    def process_request(self, request: _Socket, client_address: object) -> None:
+        """Answer in a thread, or at once that there is none free."""
+        if not self._room.acquire(blocking=False):
+            _refuse(request)
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._room.release()
+            raise
+
+    def process_request_thread(self, request: _Socket, client_address: object) -> None:
+        """Answer, and end the exchange when its time is up."""
+        assert isinstance(request, socket.socket)  # noqa: S101
+        timer = threading.Timer(self.limits.whole, _cut, (request,))
+        timer.daemon = True
+        timer.start()
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            timer.cancel()
+            self._room.release()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Someone went away in the middle: not worth a traceback."""
+
+
+_Socket = socket.socket | tuple[bytes, socket.socket]
+
+
+def _refuse(request: _Socket) -> None:
+    if isinstance(request, socket.socket):
+        request.settimeout(0.1)
+        head = "".join(f"{name}: {value}\r\n" for name, value in _BUSY.headers)
+        text = f"HTTP/1.1 503 Service Unavailable\r\n{head}\r\n".encode() + _BUSY.content.body
+        try:
+            request.sendall(text)
+        except OSError:
+            return
+
+
+def _cut(request: socket.socket) -> None:
+    try:
+        request.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ReadOnlyServer
+    protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        super().setup()
+        self.connection.settimeout(self.server.limits.idle)
+
+    def do_GET(self) -> None:
+        self._send(self._answer())
+
+    do_HEAD = do_GET
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """An answer to what is no request, or one of another method, in the form of all others."""
+        del message, explain
+        if code == 501:
+            self._send(plain(405, "read-only: GET and HEAD are supported", ("Allow", "GET, HEAD")))
+        else:
+            self._send(plain(code, "bad request"))
+
+    def version_string(self) -> str:
+        """Without versions of anything."""
+        return "vnicaudit"
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: who asks what is for the proxy to note."""
+
+    def _answer(self) -> Answer:
+        refusal = self._refusal()
+        if refusal is not None:
+            return refusal
+        route = self.server.routes.get(self.path.partition("?")[0])
+        if route is None:
+            return plain(404, "not found")
+        try:
+            return Answer(200, route(self.headers.get("Accept", "")))
+        except VnicauditError as error:
+            self.server.on_error(str(error))
+            return plain(503, "the history cannot be read now: the log of this server says why")
+
+    def _refusal(self) -> Answer | None:
+        hosts = self.headers.get_all("Host") or []
+        if self.request_version == "HTTP/0.9" or len(hosts) != 1:
+            return plain(400, "bad request: one Host header is needed")
+        if not self.server.names.allow(hosts[0].strip()):
+            return plain(421, "not a name of this server: allow it with --allow-host")
+        if self.headers.get("Transfer-Encoding") or self.headers.get("Content-Length", "0") != "0":
+            return plain(413, "a request has no body here")
+        return plain(414, "too long") if len(self.path) > _LONGEST_PATH else None
+
+    def _send(self, answer: Answer) -> None:
+        self.close_connection = True
+        self.request_version = self.protocol_version  # HTTP/0.9 would get no headers
+        self.send_response(answer.status)
+        for name, value in answer.headers:
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(answer.content.body)

@@ -1,0 +1,36 @@
+"""The place that the audits of a fleet are handed to: a history, or whoever else remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from vnicaudit.model.fleet import FleetAudit, HostReading, HostStatus
+
+
+class KeptReading(Protocol):
+    """One host's reading in the spool. All but ``reading`` is known without unpacking it."""
+
+    @property
+    def host(self) -> str:
+        """Name of the host in the inventory."""
+
+    @property
+    def status(self) -> HostStatus:
+        """As of the reading."""
+
+    @property
+    def digest(self) -> str:
+        """Of all that was judged of it; equal digests mean that nothing changed."""
+
+    def reading(self) -> HostReading:
+        """The reading itself, unpacked anew each time."""
+
+
+class ReadingSink(Protocol):
+    """Takes whole audits of a fleet."""
+
+    def take(self, audit: FleetAudit, readings: Iterable[KeptReading]) -> None:
+        """Take an audit, with one reading for each host that was to be read, in the order of the
+        inventory; ``audit.finished`` is set. It is handed over again after a crash in between: an
+        audit whose id is known is not taken twice. Raises VnicauditError where it cannot be."""

@@ -1,0 +1,241 @@
+"""What an audit changes of NICs and findings, written for some hosts at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Table, func, select
+
+from vnicaudit.history.bulk import Row, insert_rows, set_by_id
+from vnicaudit.history.hosts import HostWork
+from vnicaudit.history.known import KnownHost, open_findings, open_nics
+from vnicaudit.history.looked import LookedAt
+from vnicaudit.history.origins import NEW, DomainNic, Interval, Origin, Origins
+from vnicaudit.history.problems import Problems
+from vnicaudit.history.rows import FindingFacts, NicFacts, findings_of, milliseconds, nics_of
+from vnicaudit.history.tables import finding, nic
+from vnicaudit.history.tallies import FLOWS, Flow, HostTally, ended_flows, replace_host_tallies
+from vnicaudit.history.transitions import (
+    Closed,
+    FindingChanges,
+    NicChanges,
+    OpenedFinding,
+    OpenedNic,
+    OpenFinding,
+    OpenNic,
+    finding_changes,
+    nic_changes,
+)
+from vnicaudit.model.fleet import Coverage, HostReading
+
+Flows = dict[str, Counter[Flow]]
+Seen = dict[bytes, FindingFacts]
+
+
+class _Changed(NamedTuple):
+    """One host, and what is new of it."""
+
+    known: KnownHost
+    read_at: int
+    nics: NicChanges
+    findings: FindingChanges
+
+    @property
+    def host(self) -> int:
+        return self.known.id
+
+
+class ChangeWriter:
+    """Writes the intervals that an audit ends and begins. ``flows``: how many findings became
+    what, by site and group."""
+
+    def __init__(self, connection: Connection, audit: int, coverage: Coverage) -> None:
+        self._connection = connection
+        self._audit = audit
+        self._all_nics = coverage.nic_share == 1.0
+        self._rules = frozenset(coverage.rules)
+        self._origins = Origins(connection, audit)
+        self._problems = Problems(connection)
+        self.flows: Flows = {name: Counter() for name in FLOWS}
+        self._nics = _NicWriter(connection, audit, self._origins)
+        self._findings = _FindingWriter(connection, audit, self._origins, self.flows)
+
+    def write(self, work: Sequence[HostWork]) -> None:
+        """Write what is new of these hosts."""
+        new = [(one.known, one.reading) for one in work if one.reading is not None]
+        changes = list(self._changes(new))
+        # what is gone from one host may be on another one of these
+        self._nics.close(changes)
+        self._findings.close(changes)
+        self._nics.open(changes)
+        self._findings.open(changes)
+        replace_host_tallies(self._connection, {one.host: _tally(one) for one in changes})
+
+    def finish(self) -> None:
+        """To be called when all hosts are written: what is gone may have moved."""
+        self._origins.mark_moves()
+        for how, flow, number in ended_flows(self._connection, self._audit):
+            self.flows[how][flow] += number
+
+    def _changes(self, new: Sequence[tuple[KnownHost, HostReading]]) -> Iterator[_Changed]:
+        before = [known.id for known, _one in new if known.read is not None]
+        nics = open_nics(self._connection, before)
+        findings = open_findings(self._connection, before)
+        seen = [_seen(one) for _known, one in new]
+        numbers = self._problems.learn(each.problem for one in seen for each in one.values())
+        for (known, one), found in zip(new, seen, strict=True):
+            numbered = {key: (facts, numbers[facts.problem]) for key, facts in found.items()}
+            had = nics.get(known.id, ()), findings.get(known.id, ())
+            yield _Changed(known, milliseconds(one.finished), *self._compared(one, had, numbered))
+
+    def _compared(
+        self,
+        one: HostReading,
+        had: tuple[Sequence[OpenNic], Sequence[OpenFinding]],
+        seen: dict[bytes, tuple[FindingFacts, int]],
+    ) -> tuple[NicChanges, FindingChanges]:
+        nics, findings = had
+        looked = LookedAt(
+            one.audited,
+            self._rules,
+            is_whole=one.status == "ok" and self._all_nics,
+        )
+        rows: list[NicFacts] = []
+        for each in one.audited:
+            rows += nics_of(each)
+        return nic_changes(nics, rows, looked), finding_changes(findings, seen, looked)
+
+
+def _seen(reading: HostReading) -> Seen:
+    """The findings of a host; one that came up twice counts once, and as not accepted."""
+    seen: Seen = {}
+    for one in reading.audited:
+        for facts in findings_of(one):
+            had = seen.get(facts.fingerprint)
+            if had is None or (had.accepted and not facts.accepted):
+                seen[facts.fingerprint] = facts
+    return seen
+
+
+def _tally(one: _Changed) -> HostTally:
+    tally = HostTally()
+    for known, looked in one.findings.known:
+        group = (known.owner, known.rule, known.severity)
+        tally.add(group, accepted=bool(known.accepted), looked=looked)
+    for opened in one.findings.opened:
+        tally.add(_group(opened.facts), accepted=bool(opened.facts.accepted), looked=True)
+    return tally
+
+
+def _group(facts: FindingFacts) -> tuple[str, str, str]:
+    problem = facts.problem
+    return problem.owner, problem.rule, problem.severity
+
+
+class _NicWriter:
+    def __init__(self, connection: Connection, audit: int, origins: Origins) -> None:
+        self._connection = connection
+        self._audit = audit
+        self._origins = origins
+        self._next = _next_id(connection, nic)
+
+    def close(self, changes: Sequence[_Changed]) -> None:
+        _close(self._connection, nic, self._audit, (one.nics.closed for one in changes))
+
+    def open(self, changes: Sequence[_Changed]) -> None:
+        before = {} if self._origins.no_nics else self._before(changes)
+        rows: list[Row] = []
+        for one in changes:
+            at = one.read_at
+            for each in one.nics.opened:
+                rows.append(self._row(one.host, each, before, at))
+        insert_rows(self._connection, nic, rows)
+
+    def _before(self, changes: Sequence[_Changed]) -> dict[DomainNic, list[Interval]]:
+        appeared = (each for one in changes for each in one.nics.opened if each.first_seen is None)
+        return self._origins.nics({_domain_nic(each.facts) for each in appeared})
+
+    def _row(
+        self, host: int, one: OpenedNic, before: dict[DomainNic, list[Interval]], at: int
+    ) -> Row:
+        origin = NEW
+        if one.first_seen is not None:
+            origin = Origin("changed", one.first_seen)
+        elif before:
+            origin = self._origins.origin(host, before.get(_domain_nic(one.facts), ()))
+        first = at if origin.first_seen is None else origin.first_seen
+        self._next += 1
+        head = (self._next - 1, host, self._audit, None, origin.opened_as, None, one.changed, first)
+        return head + one.facts
+
+
+class _FindingWriter:
+    def __init__(
+        self, connection: Connection, audit: int, origins: Origins, flows: Flows
+    ) -> None:  # fmt: skip
+        self._connection = connection
+        self._audit = audit
+        self._origins = origins
+        self._flows = flows
+        self._next = _next_id(connection, finding)
+
+    def close(self, changes: Sequence[_Changed]) -> None:
+        _close(self._connection, finding, self._audit, (one.findings.closed for one in changes))
+        unlooked = [(each, self._audit) for one in changes for each in one.findings.unlooked]
+        looked = [(each, None) for one in changes for each in one.findings.looked]
+        set_by_id(self._connection, finding, [*unlooked, *looked], "unlooked")
+
+    def open(self, changes: Sequence[_Changed]) -> None:
+        appeared = [
+            each.facts.fingerprint
+            for one in changes
+            for each in one.findings.opened
+            if each.opened_as is None
+        ]
+        before = self._origins.findings(appeared)
+        rows: list[Row] = []
+        for one in changes:
+            at = one.read_at
+            for each in one.findings.opened:
+                rows.append(self._row(one, each, before, at))
+        insert_rows(self._connection, finding, rows)
+
+    def _row(
+        self, host: _Changed, one: OpenedFinding, before: dict[bytes, list[Interval]], at: int
+    ) -> Row:
+        facts = one.facts
+        origin = NEW
+        if one.opened_as is not None:
+            origin = Origin(one.opened_as, one.first_seen, one.reopened)
+        elif before:
+            origin = self._origins.origin(host.host, before.get(facts.fingerprint, ()))
+        if not facts.accepted and origin.opened_as in ("new", "reopened"):
+            self._count(origin.opened_as, host, _group(facts))
+        first = at if origin.first_seen is None else origin.first_seen
+        self._next += 1
+        head = (self._next - 1, host.host, facts.fingerprint, one.problem, self._audit, None)
+        told = (origin.opened_as, None, first, origin.reopened, None)
+        return head + told + facts[2:]
+
+    def _count(self, flow: str, one: _Changed, group: tuple[str, str, str]) -> None:
+        inventoried = one.known.inventoried
+        site = "" if inventoried is None else inventoried.site
+        key: Flow = (site, *group)
+        self._flows[flow][key] += 1
+
+
+def _domain_nic(facts: NicFacts) -> DomainNic:
+    return facts.uuid or facts.domain, facts.mac
+
+
+def _close(
+    connection: Connection, table: Table, audit: int, closed: Iterable[Iterable[Closed]]
+) -> None:
+    rows = [(each.id, audit, each.closed_as) for some in closed for each in some]
+    set_by_id(connection, table, rows, "closed", "closed_as")
+
+
+def _next_id(connection: Connection, table: Table) -> int:
+    return 1 + (connection.execute(select(func.max(table.c.id))).scalar() or 0)

@@ -1,0 +1,129 @@
+"""Connections to a history's database, and the transactions that are made on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
+
+from vnicaudit.errors import HistoryError, UsageError
+from vnicaudit.history.place import HistoryPlace, prepare_file
+from vnicaudit.text.secrets import masked_message
+
+_PATIENCE = 300
+"""Seconds that one who stores waits for another one."""
+_LOCK = 0x766E6963
+"""The key of PostgreSQL's advisory lock: one stores at a time, in each database."""
+
+
+class Database:
+    """A history's database. ``read_only``: nothing is written, and no file is made."""
+
+    def __init__(self, place: HistoryPlace, *, read_only: bool = False) -> None:
+        self.place = place
+        self._engine = _engine(place, read_only=read_only)
+        self._writes = self._engine.execution_options(writes=True)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """False: PostgreSQL."""
+        return self.place.kind == "sqlite"
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of all tables. Raises HistoryError."""
+        with self._told(), self._engine.begin() as connection:
+            if not self.is_sqlite:
+                connection.exec_driver_sql(
+                    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+                )
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction, alone among those that write: all of it is kept, or nothing. Raises
+        HistoryError."""
+        with self._told(), self._writes.begin() as connection:
+            if not self.is_sqlite:
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            yield connection
+
+    @contextmanager
+    def plain(self) -> Iterator[Connection]:
+        """A connection outside of any transaction, for what cannot be in one (VACUUM). Raises
+        HistoryError."""
+        with self._told(), self._engine.connect() as connection:
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            raise HistoryError(f"history {self.place.shown}: {_reason(error)}") from None
+
+
+def _reason(error: SQLAlchemyError) -> str:
+    """In one line what a driver says, without the statement and its values."""
+    original = getattr(error, "orig", None)
+    text = str(original if original is not None else error).strip()
+    return masked_message(" ".join(text.split()))[:500]
+
+
+def _engine(place: HistoryPlace, *, read_only: bool) -> Engine:
+    try:
+        if place.kind == "postgresql":
+            url = make_url(place.target).set(drivername="postgresql+psycopg")
+            return create_engine(url, poolclass=NullPool)
+        return _sqlite_engine(place, read_only=read_only)
+    except ArgumentError:
+        raise UsageError(f"{place.shown}: not a URL of a database") from None
+    except SQLAlchemyError as error:
+        raise HistoryError(f"history {place.shown}: {_reason(error)}") from None
+
+
+def _sqlite_engine(place: HistoryPlace, *, read_only: bool) -> Engine:
+    path = Path(place.target).absolute()
+    if not read_only:
+        prepare_file(path)
+    mode = {"mode": "ro" if read_only else "rw", "uri": "true"}
+    url = URL.create("sqlite", database=f"file:{quote(str(path))}", query=mode)
+    # transactions are begun by _begin: the driver would begin them late, and not all
+    given = {"timeout": _PATIENCE, "isolation_level": None}
+    engine = create_engine(url, poolclass=NullPool, connect_args=given)
+    event.listen(engine, "connect", _to_read if read_only else _to_write)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _to_read(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+    cursor = connection.cursor()
+    for pragma in ("trusted_schema=OFF", "cache_size=-65536"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _to_write(connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL"):  # one transaction an audit: no cost
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+    _to_read(connection, entry)
+
+
+def _begin(connection: Connection) -> None:
+    options = connection.get_execution_options()
+    if options.get("isolation_level") == "AUTOCOMMIT":
+        return
+    writes = options.get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

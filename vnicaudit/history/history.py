@@ -1,0 +1,136 @@
+"""The face of the history: open it, store audits in it, ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO
+
+from vnicaudit.errors import UsageError
+from vnicaudit.history.kept import KeptReading, Unpacked
+from vnicaudit.history.place import HistoryPlace, check_extras
+from vnicaudit.model.fleet import FleetAudit, HostReading
+from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, StoredAudit, Trend
+from vnicaudit.model.measurement import BenchResult
+
+if TYPE_CHECKING:
+    from vnicaudit.history.database import Database
+    from vnicaudit.history.retention import Pruned
+    from vnicaudit.history.trends import TrendRequest
+
+
+class History:
+    """A history that is open. Its methods raise UsageError for what is not there, HistoryError
+    where the database fails."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def store(self, audit: FleetAudit, readings: Iterable[HostReading]) -> StoredAudit:
+        """Store an audit: all of it, or nothing. Each host counts once; the id of an audit that
+        is stored already is left as it is. Others who store wait."""
+        return self.take(audit, map(Unpacked, readings))
+
+    def take(self, audit: FleetAudit, readings: Iterable[KeptReading]) -> StoredAudit:
+        """Store an audit whose readings are packed: those with nothing new are not unpacked."""
+        from vnicaudit.history.store import store_audit
+
+        with self.database.writing() as connection:
+            return store_audit(connection, audit, readings)
+
+    def status(self, most: int | None = None) -> HistoryStatus:
+        """The history as it is, with that many of its newest audits (None: all)."""
+        from vnicaudit.history.audits import status_of
+
+        return status_of(self.database, most)
+
+    def details(self, audit: str) -> AuditDetails:
+        """One audit, and what it changed."""
+        from vnicaudit.history.audits import details
+
+        return details(self.database, audit)
+
+    def trend(self, request: TrendRequest) -> Trend:
+        """Counts over time."""
+        from vnicaudit.history.trends import trend_of
+
+        return trend_of(self.database, request)
+
+    def drift(self, before: str, after: str) -> Drift:
+        """The differences between two audits, in the part that both looked at."""
+        from vnicaudit.history.drifts import drift_between
+
+        return drift_between(self.database, before, after)
+
+    def prune(self, before: int) -> Pruned:
+        """Remove what ended before that time (milliseconds since 1970)."""
+        from vnicaudit.history.retention import prune
+
+        return prune(self.database, before)
+
+    def export(self) -> Iterator[bytes]:
+        """All of it, as JSON lines."""
+        from vnicaudit.history.transfer import export_lines
+
+        return export_lines(self.database)
+
+    def fill(self, stream: BinaryIO, name: str) -> int:
+        """Fill an empty one from an export; the number of rows."""
+        from vnicaudit.history.transfer import import_lines
+
+        return import_lines(self.database, stream, name)
+
+    def add_measurements(self, results: Iterable[BenchResult]) -> int:
+        """Add measurements; the number of those that were not known."""
+        from vnicaudit.history.measurements import add_measurements
+
+        return add_measurements(self.database, results)
+
+
+@contextmanager
+def history_to_write(place: HistoryPlace) -> Iterator[History]:
+    """A history to store in, with the newest schema; a file is made where there is none, and
+    migrated after a copy where its schema is older. Raises UsageError, MissingExtraError,
+    HistoryError."""
+    check_extras(place.kind)
+    from vnicaudit.history.migrating import ready
+
+    with _database(place, read_only=False) as database:
+        ready(database)
+        yield History(database)
+
+
+@contextmanager
+def history_to_read(place: HistoryPlace) -> Iterator[History]:
+    """A history to ask; nothing is written, but that a file with an older schema is migrated
+    after a copy. Raises UsageError, also where there is none, MissingExtraError, HistoryError."""
+    check_extras(place.kind)
+    from vnicaudit.history.migrating import has_tables
+
+    with _database(place, read_only=True) as database:
+        if not (place.exists and has_tables(database)):
+            raise UsageError(
+                f"history {place.shown}: nothing is stored there yet; `vnicaudit fleet audit` "
+                "stores what it reads"
+            )
+        yield History(database)
+
+
+def upgrade_history(place: HistoryPlace) -> tuple[str | None, str]:
+    """Migrate a history to the newest schema; the one before (None: there was none) and that."""
+    check_extras(place.kind)
+    from vnicaudit.history.migrating import upgrade
+
+    with _database(place, read_only=False) as database:
+        return upgrade(database)
+
+
+@contextmanager
+def _database(place: HistoryPlace, *, read_only: bool) -> Iterator[Database]:
+    from vnicaudit.history.database import Database
+
+    database = Database(place, read_only=read_only)
+    try:
+        yield database
+    finally:
+        database.close()

@@ -1,0 +1,107 @@
+"""What is known of hosts when an audit is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from sqlalchemy import Connection, select
+
+from vnicaudit.history.rows import NicFacts
+from vnicaudit.history.tables import audit, finding, host, inventory, nic, problem, reading
+from vnicaudit.history.transitions import OpenFinding, OpenNic
+
+T = TypeVar("T")
+
+MANY = 500
+"""Values in one statement: every database takes that many."""
+
+
+class Inventoried(NamedTuple):
+    """A host as an inventory describes it."""
+
+    uri: str
+    site: str
+    groups: str
+    source: str
+
+
+class Counts(NamedTuple):
+    """Of what was read of a host."""
+
+    domains: int = 0
+    nics: int = 0
+    findings: int = 0
+    accepted: int = 0
+    skipped: int = 0
+
+
+class KnownHost(NamedTuple):
+    """A host as the audits before left it. ``read``: the last audit that read it; None: it never
+    was. ``read_at``, ``digest``, ``basis``, ``counts``: of that. ``inventoried`` None: the last
+    inventory did not have it."""
+
+    id: int
+    read: int | None = None
+    read_at: int = 0
+    digest: bytes = b""
+    basis: int = 0
+    counts: Counts = Counts()
+    inventoried: Inventoried | None = None
+
+
+def chunks(values: Sequence[T], size: int = MANY) -> Iterator[Sequence[T]]:
+    """The values in pieces of that many."""
+    for begin in range(0, len(values), size):
+        yield values[begin : begin + size]
+
+
+def known_hosts(connection: Connection) -> dict[str, KnownHost]:
+    """All hosts of the history, by name."""
+    h, r, i = host.c, reading.c, inventory.c
+    query = (
+        select(h.name, h.id, h.read, r.read_at, r.digest, audit.c.basis)
+        .add_columns(r.domains, r.nics, r.findings, r.accepted, r.skipped)
+        .add_columns(i.uri, i.site, i.groups, i.source)
+        .select_from(host)
+        .outerjoin(reading, (r.audit == h.read) & (r.host == h.id))
+        .outerjoin(audit, audit.c.number == h.read)
+        .outerjoin(inventory, (i.host == h.id) & i.closed.is_(None))
+    )
+    found = {}
+    for name, number, read, read_at, digest, basis, *others in connection.execute(query):
+        inventoried = None if others[5] is None else Inventoried(*others[5:])
+        one = KnownHost(number, inventoried=inventoried)
+        if read_at is not None:
+            last = (read, read_at, bytes(digest), basis, Counts(*others[:5]))
+            one = KnownHost(number, *last, inventoried)
+        found[name] = one
+    return found
+
+
+def open_nics(connection: Connection, hosts: Sequence[int]) -> dict[int, list[OpenNic]]:
+    """The NICs that these hosts have, as far as is known, by host."""
+    columns = [nic.c[name] for name in NicFacts._fields]
+    query = select(nic.c.host, nic.c.id, nic.c.first_seen, *columns).where(nic.c.closed.is_(None))
+    found: dict[int, list[OpenNic]] = {number: [] for number in hosts}
+    for some in chunks(hosts):
+        for number, row, seen, *facts in connection.execute(query.where(nic.c.host.in_(some))):
+            found[number].append(OpenNic(row, seen, NicFacts(*facts)))
+    return found
+
+
+def open_findings(connection: Connection, hosts: Sequence[int]) -> dict[int, list[OpenFinding]]:
+    """The findings on these hosts that are open, by host."""
+    f, p = finding.c, problem.c
+    query = (
+        select(f.host, f.id, f.fingerprint, f.problem, f.first_seen, f.reopened, f.unlooked)
+        .add_columns(f.accepted, f.subject, p.rule, p.severity, p.owner, f.scope, f.uuid, f.mac)
+        .add_columns(f.nic_index, f.file)
+        .join(problem, p.id == f.problem)
+        .where(f.closed.is_(None))
+    )
+    found: dict[int, list[OpenFinding]] = {number: [] for number in hosts}
+    for some in chunks(hosts):
+        for number, *values in connection.execute(query.where(f.host.in_(some))):
+            found[number].append(OpenFinding(*values))
+    return found

@@ -1,0 +1,112 @@
+"""Which part of a host a reading looked at: what it did not look at stays as it was known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from vnicaudit.history.rows import printable, uuid_bytes
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
+from vnicaudit.model.refs import NicRef
+from vnicaudit.model.report import Audited
+
+SubjectKey = tuple[str, bytes | str, str | None]
+"""Scope, UUID or name, and file of what has none."""
+
+Looked = Literal["yes", "no", "unasked", "gone"]
+"""``gone``: what a finding is about is not there any more; ``unasked``: its rule was not asked, and
+so of no finding at all."""
+
+_ALL = frozenset({EVERY_RULE, ALL_BUT_THE_MODEL})
+
+
+def subject_key(scope: str, subject: str, uuid: bytes | None, file: str | None) -> SubjectKey:
+    """What tells one domain, host or file of a host from others."""
+    return (scope, subject, file) if uuid is None else (scope, uuid, None)
+
+
+class Place(NamedTuple):
+    """Whom a finding is about, and by which rule."""
+
+    rule: str
+    key: SubjectKey
+    is_nic: bool
+    mac: str | None
+    nic_index: int | None
+
+
+class _Subject(NamedTuple):
+    """A domain, host or file that was judged. ``nics`` None: its NICs were not handed on;
+    ``skipped``: rule -> the NICs that it could not be judged for, None among them: all."""
+
+    nics: set[str | int] | None
+    skipped: dict[str, set[str | int | None]]
+
+
+class LookedAt:
+    """What one reading looked at. ``rules`` were asked; ``is_whole``: no domain of the host was
+    left out, neither for a sample nor because it could not be read."""
+
+    def __init__(
+        self, audited: Iterable[Audited], rules: frozenset[str], *, is_whole: bool
+    ) -> None:
+        self._rules = rules
+        self._is_whole = is_whole
+        self._audited = audited
+
+    @cached_property
+    def _subjects(self) -> dict[SubjectKey, _Subject]:
+        """Made where something is missing: mostly, nothing is."""
+        subjects: dict[SubjectKey, _Subject] = {}
+        for one in self._audited:
+            _add(subjects, one)
+        return subjects
+
+    def at_subject(self, key: SubjectKey) -> Looked:
+        """For a domain and the NICs that it no longer has."""
+        return "yes" if key in self._subjects else "gone" if self._is_whole else "no"
+
+    def at(self, place: Place) -> Looked:
+        """For a finding that did not come up."""
+        if place.rule not in self._rules:
+            return "unasked"
+        subject = self._subjects.get(place.key)
+        if subject is None:
+            return "gone" if self._is_whole else "no"
+        if place.is_nic and subject.nics is not None and _nic(place) not in subject.nics:
+            return "gone"
+        return "no" if self._is_skipped(subject, place) else "yes"
+
+    def _is_skipped(self, subject: _Subject, place: Place) -> bool:
+        for rule in (place.rule, *_ALL):
+            named = subject.skipped.get(rule)
+            if named and (None in named or not place.is_nic or _nic(place) in named):
+                return True
+        return False
+
+
+def _add(subjects: dict[SubjectKey, _Subject], one: Audited) -> None:
+    file = None if one.file is None else printable(one.file)
+    key = subject_key(one.scope, printable(one.subject), uuid_bytes(one.uuid), file)
+    had = subjects.get(key)
+    nics = _nics_of(one)
+    if had is None:
+        had = subjects[key] = _Subject(nics, {})
+    elif had.nics is not None and nics is not None:
+        had.nics.update(nics)
+    unjudged = [(each.rule, each.about) for each in one.skipped]
+    unjudged += [(each.rule, each.about) for each in one.crashed]
+    for rule, about in unjudged:
+        named = (about.mac or about.index) if isinstance(about, NicRef) else None
+        had.skipped.setdefault(rule, set()).add(named)
+
+
+def _nic(place: Place) -> str | int | None:
+    return place.mac or place.nic_index
+
+
+def _nics_of(one: Audited) -> set[str | int] | None:
+    if one.nics and not one.rows:
+        return None
+    return {row.mac or row.index for row in one.rows}

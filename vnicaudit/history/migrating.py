@@ -1,0 +1,121 @@
+"""Schemas of a history: which one a database has, and the way to the newest."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect, select, table
+from sqlalchemy.sql.expression import column
+
+from vnicaudit.base.private_files import writing
+from vnicaudit.errors import UsageError
+from vnicaudit.history.database import Database
+from vnicaudit.history.place import HistoryPlace
+from vnicaudit.history.views import create_views, drop_views
+from vnicaudit.text.own_commands import history_command
+
+NEWEST = "2"
+"""The schema that this version writes."""
+_MIGRATIONS = Path(__file__).parent / "migrations"
+_VERSION = table("alembic_version", column("version_num"))
+
+
+def schema_of(connection: Connection) -> str | None:
+    """The schema that a database has; None where it has none yet."""
+    if not inspect(connection).has_table(_VERSION.name):
+        return None
+    found = connection.execute(select(_VERSION.c.version_num)).scalar()
+    return None if found is None else str(found)
+
+
+def has_tables(database: Database) -> bool:
+    """False where nothing of ours is there. A file with an older schema is migrated. Raises
+    UsageError where the schema is not the newest, and says what to do, and HistoryError."""
+    schema = _schema(database)
+    if schema is not None and schema != NEWEST:
+        _migrate_file_or_refuse(database.place, schema)
+    return schema is not None
+
+
+def ready(database: Database) -> None:
+    """Have the newest schema, to write to. A file is migrated by itself, after a copy; a PostgreSQL
+    database only where it has nothing of ours yet. Raises UsageError, HistoryError."""
+    schema = _schema(database)
+    if schema is None:
+        upgrade(database)
+    elif schema != NEWEST:
+        _migrate_file_or_refuse(database.place, schema)
+
+
+def _schema(database: Database) -> str | None:
+    with database.reading() as connection:
+        return schema_of(connection)
+
+
+def _migrate_file_or_refuse(place: HistoryPlace, schema: str) -> None:
+    _check_not_newer(schema, place)
+    if place.kind != "sqlite":
+        raise UsageError(
+            f"history {place.shown}: it has schema {schema}, this version needs {NEWEST}: run "
+            f"`{history_command('history upgrade', place.shown)}` when no other version is in use"
+        )
+    database = Database(place)
+    try:
+        upgrade(database)
+    finally:
+        database.close()
+
+
+def upgrade(database: Database) -> tuple[str | None, str]:
+    """Migrate to the newest schema; the one before (None: there was none) and that. Raises
+    UsageError where it is newer than this version knows, HistoryError."""
+    with database.writing() as connection:
+        before = schema_of(connection)
+        if before == NEWEST:
+            return before, NEWEST
+        if before is not None:
+            _check_not_newer(before, database.place)
+            if database.is_sqlite:
+                copy_file(database, before)
+            drop_views(connection)
+        _migrate(connection)
+        create_views(connection)
+    return before, NEWEST
+
+
+def copy_file(database: Database, schema: str) -> Path:
+    """A copy of a history's file as it is, beside it, for nobody else to read; its path."""
+    import sqlite3
+
+    path = Path(database.place.target)
+    copy = path.with_name(f"{path.name}.schema-{schema}")
+    with writing(copy):
+        copy.unlink(missing_ok=True)
+        os.close(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+    source, target = sqlite3.connect(path), sqlite3.connect(copy)
+    try:
+        source.backup(target)
+    finally:
+        source.close()
+        target.close()
+    return copy
+
+
+def _migrate(connection: Connection) -> None:
+    """In the transaction that the connection is in."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _check_not_newer(schema: str, place: HistoryPlace) -> None:
+    if not schema.isdigit() or int(schema) > int(NEWEST):
+        raise UsageError(
+            f"history {place.shown}: it has schema {schema[:20]}, and this version knows those up "
+            f"to {NEWEST}: use the version of vnicaudit that wrote it, or a newer one"
+        )

@@ -1,0 +1,82 @@
+"""Where a history is: a file of this machine, or a PostgreSQL database."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from vnicaudit.base.private_files import check_own, make_private
+from vnicaudit.errors import MissingExtraError, UsageError
+from vnicaudit.text.secrets import masked_message
+
+FILE = "history.db"
+"""In the state folder, where nothing else is named."""
+_POSTGRESQL = ("postgresql://", "postgres://", "postgresql+psycopg://")
+_SQLITE = "sqlite:///"
+FORMS = "a file, or postgresql://USER@HOST/DATABASE"
+
+Kind = Literal["sqlite", "postgresql"]
+
+
+class HistoryPlace(msgspec.Struct, frozen=True):
+    """A history's address. ``target``: the path of a file, or a URL (which may have a password: it
+    is shown by :attr:`shown` alone)."""
+
+    kind: Kind
+    target: str
+
+    @property
+    def shown(self) -> str:
+        """To be printed: without a password."""
+        return self.target if self.kind == "sqlite" else masked_message(self.target)
+
+    @property
+    def exists(self) -> bool:
+        """False for a file that is not there yet."""
+        return self.kind != "sqlite" or os.path.exists(self.target)
+
+
+def history_place(named: str | None, state: str | Path) -> HistoryPlace:
+    """The place that was named, else the file in the state folder. Raises UsageError."""
+    if not named:
+        return HistoryPlace("sqlite", str(Path(state) / FILE))
+    if named.startswith(_POSTGRESQL):
+        return HistoryPlace("postgresql", f"postgresql://{named.partition('://')[2]}")
+    path = named.removeprefix(_SQLITE)
+    if "://" in path:
+        raise UsageError(f"{masked_message(named)}: no history is kept there; supported: {FORMS}")
+    return HistoryPlace("sqlite", path)
+
+
+def prepare_file(path: Path) -> None:
+    """Have an empty file for nobody else to read, and its folder, where there is none. Raises
+    UsageError, also for one that somebody else could change."""
+    check_own(path.parent, link=True)
+    try:
+        make_private(path.parent)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        os.close(os.open(path, flags, 0o600))
+    except OSError as error:
+        raise UsageError(
+            f"{path}: no history can be kept there ({error.strerror}); name another place with "
+            "--history, or another folder with --state"
+        ) from None
+
+
+def check_extras(kind: Kind) -> None:
+    """Raises MissingExtraError where a library is not installed that this kind of place needs."""
+    try:
+        import alembic
+        import sqlalchemy
+    except ModuleNotFoundError:
+        raise MissingExtraError("a history", "history") from None
+    del alembic, sqlalchemy
+    if kind == "postgresql":
+        try:
+            import psycopg
+        except ModuleNotFoundError:
+            raise MissingExtraError("a history in PostgreSQL", "postgresql") from None
+        del psycopg

@@ -1,0 +1,51 @@
+"""Rows as records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, func
+
+from vnicaudit.history.rows import time_text, uuid_text
+from vnicaudit.history.tables import finding, host, inventory, problem
+from vnicaudit.model.history import FindingRecord
+
+
+def finding_columns() -> list[ColumnElement[object]]:
+    """The columns that a record of a finding is made of; the tables are to be joined."""
+    f, p = finding.c, problem.c
+    return [
+        host.c.name, func.coalesce(inventory.c.site, ""), p.rule, p.name, p.severity, p.owner,
+        p.message, f.subject, f.uuid, f.mac, f.fingerprint, f.first_seen, f.reopened, f.accepted,
+    ]  # fmt: skip
+
+
+def finding_record(state: str, values: Sequence[object]) -> FindingRecord:
+    """The record that those columns make. Accepted ones are *suppressed*, however they came."""
+    name, site, rule, title, severity, owner, message, subject, *others = values
+    uuid, mac, mark, first, again, accepted = others
+    is_new = state in ("new", "reopened", "returned", "moved")
+    return FindingRecord(
+        state="suppressed" if accepted and is_new else state,
+        host=str(name),
+        site=str(site),
+        rule=str(rule),
+        name=str(title),
+        severity=str(severity),
+        owner=str(owner),
+        message=str(message),
+        subject=str(subject),
+        uuid=uuid_text(_bytes(uuid)),
+        mac=None if mac is None else str(mac),
+        fingerprint=(_bytes(mark) or b"").hex(),
+        first_seen=time_text(_int(first)),
+        reopened=_int(again),
+    )
+
+
+def _bytes(value: object) -> bytes | None:
+    return bytes(value) if isinstance(value, (bytes, memoryview)) else None
+
+
+def _int(value: object) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,88 @@
+"""What is old is removed: ended intervals and audits, never what holds."""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import Connection, Select, Table, delete, func, select, union
+
+from vnicaudit.history.database import Database
+from vnicaudit.history.tables import (
+    audit,
+    basis,
+    basis_rule,
+    finding,
+    host,
+    inventory,
+    nic,
+    problem,
+    reading,
+    tally,
+)
+
+
+class Pruned(msgspec.Struct, frozen=True):
+    """How many rows were removed; of ``audits``, those that no row that stays refers to."""
+
+    audits: int
+    readings: int
+    nics: int
+    findings: int
+
+
+def prune(database: Database, before: int) -> Pruned:
+    """Remove what ended before that time (milliseconds since 1970), and audits begun before it but
+    the newest. An open NIC or finding, the last reading of a host, and when something was first
+    seen stay, however old."""
+    with database.writing() as connection:
+        newest = connection.execute(select(func.max(audit.c.number))).scalar() or 0
+        old = select(audit.c.number).where(audit.c.started < before, audit.c.number < newest)
+        nics = _delete_ended(connection, nic, old)
+        findings = _delete_ended(connection, finding, old)
+        _delete_ended(connection, inventory, old)
+        readings = _delete_readings(connection, old)
+        connection.execute(delete(tally).where(tally.c.audit.in_(old)))
+        pruned = Pruned(_delete_audits(connection, old), readings, nics, findings)
+        _delete_unused(connection)
+    if database.is_sqlite:
+        with database.plain() as connection:
+            connection.exec_driver_sql("VACUUM")
+    return pruned
+
+
+def _delete_ended(connection: Connection, table: Table, old: Select[tuple[int]]) -> int:
+    return connection.execute(delete(table).where(table.c.closed.in_(old))).rowcount
+
+
+def _delete_readings(connection: Connection, old: Select[tuple[int]]) -> int:
+    """All but the last ones of each host."""
+    kept = select(host.c.id).where(
+        host.c.id == reading.c.host,
+        (host.c.tried == reading.c.audit)
+        | (host.c.read == reading.c.audit)
+        | (host.c.whole == reading.c.audit),
+    )
+    statement = delete(reading).where(reading.c.audit.in_(old), ~kept.exists())
+    return connection.execute(statement).rowcount
+
+
+def _delete_audits(connection: Connection, old: Select[tuple[int]]) -> int:
+    used = [
+        *(select(table.c.opened) for table in (nic, finding, inventory)),
+        *(select(column).where(column.is_not(None)) for column in (nic.c.closed, finding.c.closed)),
+        *(select(column).where(column.is_not(None)) for column in (host.c.tried, host.c.read)),
+        select(host.c.whole).where(host.c.whole.is_not(None)),
+        select(reading.c.audit),
+    ]
+    kept = union(*used).subquery()
+    unused = audit.c.number.not_in(select(kept.c[0]))
+    statement = delete(audit).where(audit.c.number.in_(old), unused)
+    return connection.execute(statement).rowcount
+
+
+def _delete_unused(connection: Connection) -> None:
+    """Problems and bases that nothing refers to any more."""
+    used = select(finding.c.problem)
+    connection.execute(delete(problem).where(problem.c.id.not_in(used)))
+    bases = select(audit.c.basis)
+    connection.execute(delete(basis).where(basis.c.id.not_in(bases)))
+    connection.execute(delete(basis_rule).where(basis_rule.c.basis.not_in(bases)))

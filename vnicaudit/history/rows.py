@@ -1,0 +1,222 @@
+"""What was read and judged, as values of columns."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from functools import lru_cache
+from typing import NamedTuple
+
+try:  # without OpenSSL, as fingerprints
+    from _blake2 import blake2b
+except ImportError:  # an interpreter built without it
+    from hashlib import blake2b
+
+from vnicaudit.base.clock import moment
+from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.owner import Keeper, name_of
+from vnicaudit.model.refs import NicRef
+from vnicaudit.model.report import Audited, NicRow
+
+HASH = 16
+"""Bytes of a digest."""
+
+
+class NicFacts(NamedTuple):
+    """A NIC, as :data:`vnicaudit.history.tables.nic` has it."""
+
+    domain: str
+    uuid: bytes | None
+    nic_index: int
+    mac: str | None
+    type: str
+    origin: str
+    owner: str
+    arch: str | None
+    machine: str | None
+    vcpus: int | None
+    model_declared: str | None
+    model: str | None
+    vhost: int | None
+    queues: int | None
+    rx_queue_size: int | None
+    tx_queue_size: int | None
+    starts: int
+
+
+class Problem(NamedTuple):
+    """What is wrong, without whom it is about."""
+
+    rule: str
+    name: str
+    severity: str
+    confidence: str
+    owner: str
+    message: str
+    field: str | None
+    old: str | None
+    new: str | None
+    safe: int | None
+
+
+class FindingFacts(NamedTuple):
+    """A finding, as :data:`vnicaudit.history.tables.finding` has it, and its problem."""
+
+    fingerprint: bytes
+    problem: Problem
+    accepted: int
+    reason: str | None
+    scope: str
+    subject: str
+    uuid: bytes | None
+    mac: str | None
+    nic_index: int | None
+    file: str | None
+
+
+def milliseconds(timestamp: str) -> int:
+    """A timestamp (ISO 8601) as milliseconds since 1970."""
+    return round(moment(timestamp).timestamp() * 1000)
+
+
+def digest(*parts: str) -> bytes:
+    """16 bytes that tell these texts from others."""
+    data = "\0".join(parts).encode("utf-8", "backslashreplace")
+    return blake2b(data, digest_size=HASH).digest()
+
+
+def printable(text: str) -> str:
+    """Text that every database takes: a zero byte, or half a character, as an escape."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
+
+
+def uuid_bytes(text: str | None) -> bytes | None:
+    """The 16 bytes of a UUID; of any other id, its text as UTF-8."""
+    if text is None:
+        return None
+    try:
+        return bytes.fromhex(text.replace("-", ""))
+    except ValueError:
+        return text.encode("utf-8", "backslashreplace")
+
+
+def uuid_text(data: bytes | None) -> str | None:
+    """The UUID of 16 bytes; any other id as it was."""
+    if data is None:
+        return None
+    if len(data) != HASH:
+        return bytes(data).decode("utf-8", "replace")
+    digits = bytes(data).hex()
+    parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
+    return "-".join(parts)
+
+
+def fingerprint_bytes(text: str) -> bytes:
+    """A fingerprint's digits as bytes; what is none, digested."""
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return digest(text)
+
+
+def nics_of(one: Audited) -> list[NicFacts]:
+    """The NICs of one domain."""
+    uuid, name = uuid_bytes(one.uuid), printable(one.subject)
+    return [
+        _nic(row, name, uuid)
+        if row.uuid == one.uuid and row.domain == one.subject
+        else _nic(row, printable(row.domain), uuid_bytes(row.uuid))
+        for row in one.rows
+    ]
+
+
+def _nic(row: NicRow, name: str, uuid: bytes | None) -> NicFacts:
+    vhost = row.vhost.effective
+    model = row.model
+    return NicFacts(
+        name,
+        uuid,
+        row.index,
+        row.mac,
+        row.type,
+        row.origin,
+        row.owner,
+        row.arch,
+        row.machine,
+        row.vcpus,
+        model.declared,
+        model.effective,
+        None if vhost is None else int(vhost),
+        row.queues.effective,
+        row.rx_queue_size.effective,
+        row.tx_queue_size.effective,
+        int(row.starts),
+    )
+
+
+SUPPRESSED = 1
+BASELINED = 2
+
+
+def findings_of(one: Audited) -> list[FindingFacts]:
+    """The findings on one domain, host or file, accepted ones included."""
+    whose = (one.scope, printable(one.subject), uuid_bytes(one.uuid), one.file)
+    rows = [_finding(each, 0, None, whose) for each in one.findings]
+    if one.suppressed:
+        rows += [_finding(each.finding, SUPPRESSED, each.reason, whose) for each in one.suppressed]
+    if one.baselined:
+        rows += [_finding(each, BASELINED, None, whose) for each in one.baselined]
+    return rows
+
+
+def _finding(
+    one: Finding,
+    accepted: int,
+    reason: str | None,
+    whose: tuple[str, str, bytes | None, str | None],
+) -> FindingFacts:
+    scope, subject, uuid, file = whose
+    about = one.about
+    mac, index = (about.mac, about.index) if isinstance(about, NicRef) else (None, None)
+    return FindingFacts(
+        fingerprint_bytes(one.fingerprint),
+        _problem(one),
+        accepted,
+        None if reason is None else printable(reason),
+        scope,
+        subject,
+        uuid,
+        mac,
+        index,
+        None if file is None else printable(file),
+    )
+
+
+def _problem(one: Finding) -> Problem:
+    return _told(
+        one.rule, one.name, one.severity, one.confidence, one.owner, one.message, one.change
+    )
+
+
+@lru_cache(maxsize=4096)
+def _told(
+    rule: str,
+    name: str,
+    severity: str,
+    confidence: str,
+    owner: Keeper,
+    message: str,
+    change: Change | None,
+) -> Problem:
+    """One record for all findings that say the same, which are many."""
+    told = (rule, name, severity, confidence, name_of(owner), message)
+    if change is None:
+        return Problem(*told, None, None, None, None)
+    return Problem(*told, change.field, change.old, change.new, int(change.safe))
+
+
+def time_text(at: int) -> str:
+    """Milliseconds since 1970 as RFC 3339 in UTC, to the second."""
+    text = datetime.fromtimestamp(at / 1000, timezone.utc).isoformat(timespec="seconds")
+    return text.replace("+00:00", "Z")

@@ -1,0 +1,105 @@
+"""An audit is stored: in one transaction, alone among those that write."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from sqlalchemy import Connection, func, select
+
+from vnicaudit.history.bulk import insert_rows
+from vnicaudit.history.changes import ChangeWriter
+from vnicaudit.history.hosts import (
+    HostWork,
+    Outcome,
+    audit_row,
+    basis_number,
+    host_work,
+    note_readings,
+    write_inventory,
+)
+from vnicaudit.history.kept import KeptReading
+from vnicaudit.history.rows import milliseconds
+from vnicaudit.history.tables import audit as audits
+from vnicaudit.history.tables import host, inventory, nic, reading
+from vnicaudit.history.tallies import write_tally
+from vnicaudit.model.fleet import FleetAudit
+from vnicaudit.model.history import StoredAudit
+
+_AT_ONCE = 64
+"""Hosts whose rows are in memory together."""
+
+
+def store_audit(
+    connection: Connection, audit: FleetAudit, readings: Iterable[KeptReading]
+) -> StoredAudit:
+    """Store an audit and its readings, each host once, in a transaction that writes; one whose id
+    is known is left as it was."""
+    known = connection.execute(select(audits.c.number).where(audits.c.id == audit.id)).scalar()
+    if known is not None:
+        return StoredAudit(id=audit.id, number=known, is_new=False)
+    return _AuditWriter(connection, audit).store(readings)
+
+
+class _AuditWriter:
+    def __init__(self, connection: Connection, audit: FleetAudit) -> None:
+        self._connection = connection
+        self._audit = audit
+        self._number = 1 + (connection.execute(select(func.max(audits.c.number))).scalar() or 0)
+        self._basis = basis_number(connection, audit.version, audit.coverage)
+        self._hosts = write_inventory(connection, self._number, audit.hosts)
+        self._changes = ChangeWriter(connection, self._number, audit.coverage)
+        self._outcome: Counter[str] = Counter()
+
+    def store(self, readings: Iterable[KeptReading]) -> StoredAudit:
+        for some in _pieces(self._work(readings)):
+            self._store(some)
+        self._changes.finish()
+        all_nics = self._audit.coverage.nic_share == 1.0
+        note_readings(self._connection, self._number, all_nics=all_nics)
+        write_tally(self._connection, self._number, self._basis, self._changes.flows)
+        outcome = Outcome(**self._outcome)
+        domains, nics = _known_now(self._connection)
+        row = audit_row(self._number, self._audit, self._basis, outcome, domains, nics)
+        insert_rows(self._connection, audits, [row])
+        return StoredAudit(
+            id=self._audit.id, number=self._number, is_new=True, **outcome._asdict(),
+            **{name: sum(flow.values()) for name, flow in self._changes.flows.items()},
+        )  # fmt: skip
+
+    def _work(self, readings: Iterable[KeptReading]) -> Iterator[HostWork]:
+        """Each host's reading, the first one where there are two; what no inventory has is
+        refused."""
+        done = set()
+        started = milliseconds(self._audit.started)
+        for one in readings:
+            if one.host in done:
+                continue
+            done.add(one.host)
+            yield host_work(self._hosts[one.host], one, self._basis, started)
+
+    def _store(self, work: Sequence[HostWork]) -> None:
+        rows = [(self._number, *one.row) for one in work]
+        insert_rows(self._connection, reading, rows)
+        for one in work:
+            self._outcome[one.status] += 1
+            self._outcome["unchanged"] += one.is_unchanged
+        self._changes.write(work)
+
+
+def _pieces(work: Iterator[HostWork]) -> Iterator[list[HostWork]]:
+    while some := list(islice(work, _AT_ONCE)):
+        yield some
+
+
+def _known_now(connection: Connection) -> tuple[int, int]:
+    """Domains and NICs of the hosts of the inventory, as they are known."""
+    here = select(inventory.c.host).where(inventory.c.closed.is_(None))
+    last = (reading.c.audit == host.c.read) & (reading.c.host == host.c.id)
+    domains = select(func.sum(reading.c.domains)).join(host, last).where(host.c.id.in_(here))
+    nics = select(func.count()).where(nic.c.closed.is_(None), nic.c.host.in_(here))
+    return (
+        int(connection.execute(domains).scalar() or 0),
+        int(connection.execute(nics).scalar() or 0),
+    )

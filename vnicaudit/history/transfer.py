@@ -1,0 +1,155 @@
+"""A whole history as JSON lines, and back: from one database to another, or to a warehouse.
+
+The first line is ``{"schema": "vnicaudit.history-export/1", "tables": "2"}``; each of the others
+is a row, ``{"table": "nic", "row": {"id": 1, …}}``. Bytes are hexadecimal digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import BinaryIO, Literal, TypeVar
+
+import msgspec
+from sqlalchemy import Column, Connection, Float, Integer, LargeBinary, Table, Text, func, select
+
+from vnicaudit.errors import UsageError
+from vnicaudit.history.bulk import Row, Value, insert_rows
+from vnicaudit.history.database import Database
+from vnicaudit.history.migrating import NEWEST
+from vnicaudit.history.rows import printable
+from vnicaudit.history.tables import META
+from vnicaudit.model.decoding import json_as
+
+T = TypeVar("T")
+
+EXPORT_SCHEMA: Literal["vnicaudit.history-export/1"] = "vnicaudit.history-export/1"
+_LINE_MAX = 1024 * 1024
+_AT_ONCE = 5000
+_MOST = 1 << 63
+_ENCODER = msgspec.json.Encoder()
+
+
+class ExportHead(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line."""
+
+    schema: Literal["vnicaudit.history-export/1"] = EXPORT_SCHEMA
+    tables: str
+    """Number of the schema of the tables."""
+
+
+class ExportRow(msgspec.Struct, frozen=True):
+    """Any other line."""
+
+    table: str
+    row: dict[str, str | int | float | None]
+
+
+def export_lines(database: Database) -> Iterator[bytes]:
+    """The history, line by line."""
+    yield _ENCODER.encode(ExportHead(tables=NEWEST)) + b"\n"
+    with database.reading() as connection:
+        for table in META.sorted_tables:
+            names = [str(column.name) for column in table.columns]
+            query = select(table).order_by(*table.primary_key.columns)
+            for row in connection.execution_options(yield_per=_AT_ONCE).execute(query):
+                values = dict(zip(names, map(_json_value, row), strict=True))
+                yield _ENCODER.encode(ExportRow(str(table.name), values)) + b"\n"
+
+
+def _json_value(value: object) -> str | int | float | None:
+    if isinstance(value, (bytes, memoryview)):
+        return bytes(value).hex()
+    return value if isinstance(value, (str, int, float)) else None
+
+
+def import_lines(database: Database, stream: BinaryIO, name: str) -> int:
+    """Fill a history that has nothing in it from an export; the number of rows. All of it is
+    imported, or nothing. Raises UsageError for what is no such export, with its line."""
+    with database.writing() as connection:
+        for table in META.sorted_tables:
+            if connection.execute(select(func.count()).select_from(table)).scalar():
+                raise UsageError(
+                    f"history {database.place.shown}: it is not empty; an export is imported into "
+                    "an empty one: name another place with --history"
+                )
+        return _Import(connection, name).fill(_lines(stream, name))
+
+
+def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
+    for number, line in enumerate(iter(lambda: stream.readline(_LINE_MAX + 1), b""), 1):
+        if len(line) > _LINE_MAX:
+            raise UsageError(f"{name}:{number}: longer than any line of an export")
+        yield number, line
+
+
+class _Import:
+    """Rows of an export, checked, on their way into a database."""
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self._connection = connection
+        self._name = name
+        self._table: Table | None = None
+        self._rows: list[Row] = []
+
+    def fill(self, lines: Iterable[tuple[int, bytes]]) -> int:
+        """Insert all; the number of rows."""
+        count = 0
+        for number, line in lines:
+            if number == 1:
+                self._check_head(self._decoded(line, ExportHead, number).tables)
+            else:
+                self._add(self._decoded(line, ExportRow, number), number)
+                count += 1
+        self._flush()
+        return count
+
+    def _check_head(self, tables: str) -> None:
+        if tables != NEWEST:
+            raise self._error(
+                1,
+                f"exported from tables of schema {tables[:20]}, these are of schema {NEWEST}: "
+                "export it anew with this version of vnicaudit",
+            )
+
+    def _add(self, one: ExportRow, number: int) -> None:
+        table = META.tables.get(one.table)
+        if table is None:
+            raise self._error(number, f"there is no table {one.table[:60]!r}")
+        if table is not self._table or len(self._rows) >= _AT_ONCE:
+            self._flush()
+            self._table = table
+        unknown = one.row.keys() - table.columns.keys()
+        if unknown:
+            raise self._error(number, f"{table.name} has no column {min(unknown)[:60]!r}")
+        values = [(column, one.row.get(column.name)) for column in table.columns]
+        self._rows.append([self._value(column, value, number) for column, value in values])
+
+    def _value(self, column: Column[object], value: Value, number: int) -> Value:
+        if value is None and column.nullable:
+            return None
+        kind = column.type
+        if isinstance(kind, LargeBinary) and isinstance(value, str):
+            with suppress(ValueError):
+                return bytes.fromhex(value)
+        elif isinstance(kind, Float) and isinstance(value, (int, float)):
+            return float(value)
+        elif isinstance(kind, Integer) and isinstance(value, int) and -_MOST <= value < _MOST:
+            return value
+        elif isinstance(kind, Text) and isinstance(value, str):
+            return printable(value)
+        raise self._error(number, f"not a value of {column.table.name}.{column.name}")
+
+    def _flush(self) -> None:
+        if self._table is not None:
+            insert_rows(self._connection, self._table, self._rows)
+        self._rows = []
+
+    def _decoded(self, line: bytes, kind: type[T], number: int) -> T:
+        try:
+            return json_as(line, kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise self._error(number, f"not a line of an export: {error}") from None
+
+    def _error(self, number: int, text: str) -> UsageError:
+        return UsageError(f"{self._name}:{number}: {text}")

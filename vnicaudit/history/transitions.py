@@ -1,0 +1,182 @@
+"""What one reading of a host changes of what was known of it: pure, records in, records out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from vnicaudit.history.looked import LookedAt, Place, SubjectKey, subject_key
+from vnicaudit.history.rows import FindingFacts, NicFacts
+
+NicKey = tuple[bytes | str, str | None, int]
+"""UUID or name of its domain, MAC address, and which of those of that address it is."""
+
+_COMPARED = tuple(name for name in NicFacts._fields if name != "nic_index")
+
+
+class OpenNic(NamedTuple):
+    """An interval that holds. ``opened``: the audit that began it."""
+
+    id: int
+    first_seen: int
+    facts: NicFacts
+
+
+class OpenFinding(NamedTuple):
+    """An interval that holds. ``problem``: its id; ``unlooked``: the first audit of its host that
+    did not look at it."""
+
+    id: int
+    fingerprint: bytes
+    problem: int
+    first_seen: int
+    reopened: int
+    unlooked: int | None
+    accepted: int
+    subject: str
+    rule: str
+    severity: str
+    owner: str
+    scope: str
+    uuid: bytes | None
+    mac: str | None
+    nic_index: int | None
+    file: str | None
+
+
+class Closed(NamedTuple):
+    """An interval that ended, and how."""
+
+    id: int
+    closed_as: str
+
+
+class OpenedNic(NamedTuple):
+    """An interval that begins. ``first_seen`` None: it was not known on this host."""
+
+    facts: NicFacts
+    first_seen: int | None = None
+    changed: str | None = None
+
+
+class OpenedFinding(NamedTuple):
+    """An interval that begins. ``opened_as`` None: it was not open on this host before."""
+
+    facts: FindingFacts
+    problem: int
+    opened_as: str | None = None
+    first_seen: int | None = None
+    reopened: int = 0
+
+
+class NicChanges(NamedTuple):
+    """Of one host."""
+
+    opened: list[OpenedNic]
+    closed: list[Closed]
+
+
+class FindingChanges(NamedTuple):
+    """Of one host. ``unlooked``, ``looked``: ids of intervals that are no longer, or again, looked
+    at; ``known``: those that still hold, each with
+    whether it would be looked at where its rule is asked."""
+
+    opened: list[OpenedFinding]
+    closed: list[Closed]
+    unlooked: list[int]
+    looked: list[int]
+    known: list[tuple[OpenFinding, bool]]
+
+
+def keyed(nics: Iterable[NicFacts]) -> dict[NicKey, NicFacts]:
+    """NICs by what tells them apart on a host."""
+    found: dict[NicKey, NicFacts] = {}
+    for one in nics:
+        key = nic_key(one)
+        while key in found:
+            key = (key[0], key[1], key[2] + 1)
+        found[key] = one
+    return found
+
+
+def nic_key(one: NicFacts) -> NicKey:
+    """The first key of a NIC; a second NIC with its address has the next number."""
+    return (one.uuid or one.domain, one.mac, one.nic_index if one.mac is None else 0)
+
+
+def nic_changes(known: Sequence[OpenNic], seen: Iterable[NicFacts], looked: LookedAt) -> NicChanges:
+    """Compare the NICs of a host with those that were seen of it now."""
+    before = dict(zip(keyed(one.facts for one in known), known, strict=True))
+    now = keyed(seen)
+    changes = NicChanges([], [])
+    for key, facts in now.items():
+        old = before.pop(key, None)
+        if old is None:
+            changes.opened.append(OpenedNic(facts))
+        elif different := changed_columns(old.facts, facts):
+            changes.closed.append(Closed(old.id, "changed"))
+            changes.opened.append(OpenedNic(facts, old.first_seen, " ".join(different)))
+    for old in before.values():
+        if looked.at_subject(_domain_of(old.facts)) != "no":
+            changes.closed.append(Closed(old.id, "gone"))
+    return changes
+
+
+def changed_columns(old: NicFacts, new: NicFacts) -> list[str]:
+    """Names of the columns in which two states of a NIC differ; its index is no state."""
+    if old == new:
+        return []
+    return [name for name in _COMPARED if getattr(old, name) != getattr(new, name)]
+
+
+def _domain_of(nic: NicFacts) -> SubjectKey:
+    return subject_key("domain", nic.domain, nic.uuid, None)
+
+
+def finding_changes(
+    known: Sequence[OpenFinding], seen: Mapping[bytes, tuple[FindingFacts, int]], looked: LookedAt
+) -> FindingChanges:
+    """Compare the findings of a host with those that came up now: fingerprint -> the finding and
+    the id of its problem."""
+    changes = FindingChanges([], [], [], [], [])
+    before = {one.fingerprint: one for one in known}
+    for fingerprint, (facts, problem) in seen.items():
+        old = before.pop(fingerprint, None)
+        if old is None:
+            changes.opened.append(OpenedFinding(facts, problem))
+        else:
+            _compare(old, facts, problem, changes)
+    for old in before.values():
+        _missing(old, looked, changes)
+    return changes
+
+
+def _compare(old: OpenFinding, facts: FindingFacts, problem: int, changes: FindingChanges) -> None:
+    """A finding that was open, and came up again."""
+    if (old.problem, old.accepted, old.subject) == (problem, facts.accepted, facts.subject):
+        if old.unlooked is not None:
+            changes.looked.append(old.id)
+        changes.known.append((old, True))
+        return
+    how = _how(old.accepted, facts.accepted)
+    changes.closed.append(Closed(old.id, how))
+    changes.opened.append(OpenedFinding(facts, problem, how, old.first_seen, old.reopened))
+
+
+def _how(before: int, after: int) -> str:
+    if bool(before) == bool(after):
+        return "changed"
+    return "suppressed" if after else "unsuppressed"
+
+
+def _missing(old: OpenFinding, looked: LookedAt, changes: FindingChanges) -> None:
+    """A finding that was open, and did not come up."""
+    is_nic = old.mac is not None or old.nic_index is not None
+    key = subject_key(old.scope, old.subject, old.uuid, old.file)
+    answer = looked.at(Place(old.rule, key, is_nic, old.mac, old.nic_index))
+    if answer in ("no", "unasked"):
+        if answer == "no" and old.unlooked is None:
+            changes.unlooked.append(old.id)
+        changes.known.append((old, answer == "unasked" and old.unlooked is None))
+        return
+    changes.closed.append(Closed(old.id, "fixed" if answer == "yes" else "gone"))

@@ -1,0 +1,186 @@
+"""The memory of a fleet: what is told of its audits, and of what changed between them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+FindingState = Literal[
+    "new", "known", "reopened", "returned", "moved", "suppressed", "not looked at", "fixed", "gone"
+]
+"""Of a finding, as an audit left it. ``new``: never known before; ``known``: as it was, or told in
+other words; ``reopened``: it had been fixed; ``returned``: what it is about was gone, and is back;
+``moved``: it was known on another host; ``suppressed``: somebody accepted it; ``not looked at``: it
+is open as far as is known, and the audit did not look; ``fixed``: looked at, and not there any
+more; ``gone``: what it was about is not there any more."""
+
+
+class StoredAudit(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of an audit that was to be stored. ``is_new`` False: it had been stored before,
+    and all counts are 0. Hosts: ``ok``, ``partial``, ``failed``, and ``unchanged`` of those that
+    were read; findings: ``new``, ``reopened``, ``fixed``, ``gone``."""
+
+    id: str
+    number: int
+    is_new: bool
+    ok: int = 0
+    partial: int = 0
+    failed: int = 0
+    unchanged: int = 0
+    new: int = 0
+    reopened: int = 0
+    fixed: int = 0
+    gone: int = 0
+
+
+HISTORY_SCHEMA: Literal["vnicaudit.history/1"] = "vnicaudit.history/1"
+HISTORY_AUDIT_SCHEMA: Literal["vnicaudit.history-audit/1"] = "vnicaudit.history-audit/1"
+TREND_SCHEMA: Literal["vnicaudit.trend/1"] = "vnicaudit.trend/1"
+DRIFT_SCHEMA: Literal["vnicaudit.drift/1"] = "vnicaudit.drift/1"
+
+
+class AuditSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One audit. Hosts: in the inventory, ``chosen`` to be read, and how that went. Findings of the
+    whole fleet then: ``open`` ones that the audit met, ``stale`` ones that it did not look at,
+    ``accepted`` ones; and how many became what by it. Times: UTC, RFC 3339; ``finished`` None: it
+    was interrupted."""
+
+    id: str
+    started: str
+    finished: str | None
+    version: str
+    rules: int
+    limit: str
+    host_share: float
+    nic_share: float
+    hosts: int
+    chosen: int
+    ok: int
+    partial: int
+    failed: int
+    unchanged: int
+    domains: int
+    nics: int
+    open: int
+    stale: int
+    accepted: int
+    new: int
+    reopened: int
+    fixed: int
+    gone: int
+
+
+class StaleHost(msgspec.Struct, frozen=True):
+    """A host of the inventory whose last try failed. ``read_at``: of its last reading that came
+    about; None: it was never read."""
+
+    host: str
+    site: str
+    read_at: str | None
+    tried_at: str | None
+    failure: str | None
+    error: str | None
+
+
+class HistoryStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A history as it is. ``bytes`` on disk; ``oldest``: the oldest of the last readings of the
+    inventory's hosts; ``never_read``: hosts of it that no audit has read."""
+
+    schema: Literal["vnicaudit.history/1"] = HISTORY_SCHEMA
+    place: str
+    tables: str
+    """Number of the schema of its tables."""
+    bytes: int
+    hosts: int
+    never_read: int
+    oldest: str | None
+    stale: tuple[StaleHost, ...]
+    audits: tuple[AuditSummary, ...]
+    """Newest first."""
+
+
+class FindingRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding that an audit changed, or that differs between two."""
+
+    state: str
+    host: str
+    site: str
+    rule: str
+    name: str
+    severity: str
+    owner: str
+    message: str
+    subject: str
+    uuid: str | None
+    mac: str | None
+    fingerprint: str
+    first_seen: str
+    reopened: int = 0
+
+
+class NicRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A NIC that differs between two audits. ``changes``: column -> value before and after."""
+
+    state: str
+    host: str
+    site: str
+    domain: str
+    uuid: str | None
+    mac: str | None
+    model: str | None
+    changes: dict[str, tuple[str | int | None, str | int | None]] = {}
+
+
+class AuditDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """One audit with what it changed."""
+
+    schema: Literal["vnicaudit.history-audit/1"] = HISTORY_AUDIT_SCHEMA
+    audit: AuditSummary
+    not_read: tuple[StaleHost, ...]
+    findings: tuple[FindingRecord, ...]
+
+
+class TrendPoint(msgspec.Struct, frozen=True):
+    """Counts of one group at one audit: as of :class:`AuditSummary`."""
+
+    audit: str
+    time: str
+    group: str
+    open: int
+    stale: int
+    accepted: int
+    new: int
+    reopened: int
+    fixed: int
+    gone: int
+
+
+class Trend(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts over time, oldest first; a group has a point where one of its counts is not 0."""
+
+    schema: Literal["vnicaudit.trend/1"] = TREND_SCHEMA
+    by: str
+    audits: tuple[AuditSummary, ...]
+    points: tuple[TrendPoint, ...]
+
+
+class DriftSide(msgspec.Struct, frozen=True):
+    """One of the two audits that are compared."""
+
+    audit: str
+    started: str
+
+
+class Drift(msgspec.Struct, frozen=True, kw_only=True):
+    """The differences between two audits, in the part that both looked at. ``hosts``, ``rules``:
+    how many of both; ``notes`` say what was left out."""
+
+    schema: Literal["vnicaudit.drift/1"] = DRIFT_SCHEMA
+    before: DriftSide
+    after: DriftSide
+    hosts: int
+    rules: int
+    notes: tuple[str, ...]
+    nics: tuple[NicRecord, ...]
+    findings: tuple[FindingRecord, ...]

@@ -1,0 +1,39 @@
+"""Findings that somebody is told of as they come up, and the messages that tell it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from vnicaudit.model.finding import Severity
+
+NoticeForm = Literal["json", "slack", "matrix", "alertmanager"]
+"""``json``: an object of this program's own (docs/how-to/webhooks.md); ``slack``: an incoming
+webhook of Slack, or of what takes the same (Mattermost, Rocket.Chat); ``matrix``: an event in a
+room; ``alertmanager``: alerts of its API v2."""
+
+
+class NewFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding that an audit brought up: ``new``, never known before, or ``reopened``, fixed once.
+    ``subject``: the domain, or what else it is on; ``name``: of the rule."""
+
+    state: Literal["new", "reopened"]
+    rule: str
+    name: str
+    severity: Severity
+    message: str
+    fingerprint: str
+    subject: str
+    host: str = ""
+    site: str = ""
+    owner: str = ""
+    uuid: str | None = None
+    mac: str | None = None
+
+
+class NoticeMessage(msgspec.Struct, frozen=True):
+    """One message: its body (JSON), and the fingerprints of the findings that it tells of."""
+
+    body: bytes
+    findings: tuple[str, ...]

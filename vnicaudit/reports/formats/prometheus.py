@@ -1,0 +1,17 @@
+"""The text format of Prometheus, for the textfile collector of node_exporter."""
+
+from __future__ import annotations
+
+from vnicaudit.reports.metrics.audit import AuditMetrics
+from vnicaudit.reports.writer import Options, ReportWriter
+
+FORMAT = "prometheus"
+SUMMARY = "counts for node_exporter's textfile collector"
+NAMES_NOT_JUDGED = False
+NEEDS_ROWS = False
+
+
+def writer(options: Options) -> ReportWriter:
+    """A writer of metrics, all at the end; no option changes what it writes."""
+    del options
+    return AuditMetrics("prometheus")

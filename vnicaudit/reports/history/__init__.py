@@ -1,0 +1,1 @@
+"""The history of audits, as text, JSON, CSV or Markdown."""

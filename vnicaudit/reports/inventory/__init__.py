@@ -1,0 +1,1 @@
+"""Inventories of fleets: for people and for programs."""

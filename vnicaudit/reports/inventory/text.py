@@ -1,0 +1,63 @@
+"""An inventory for people: each host, how it is reached, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from vnicaudit.base.counting import count
+from vnicaudit.reports.inventory.json import InventoryRow
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wrap import wrap
+from vnicaudit.reports.writer import Options
+
+
+def to_text(rows: Iterable[InventoryRow], options: Options) -> Iterator[str]:
+    """Each host as it comes, and the totals."""
+    paint = Paint(color=options.color)
+    hosts = failed = 0
+    sites: dict[str, None] = {}
+    for row in rows:
+        hosts += 1
+        sites[row.site] = None
+        yield f"{paint('name', safe(row.name))}  {safe(row.uri)}\n"
+        for line in _about(row):
+            yield wrap(safe(line), options.width, "  ", "    ")
+        if row.check is not None:
+            failed += bool(row.check.error)
+            style = "bad" if row.check.error else "good"
+            text = f"failed: {_error(row)}" if row.check.error else f"answers: {row.check.answer}"
+            first, *rest = wrap(safe(text), options.width, "  ", "    ").splitlines()
+            yield "\n".join((paint(style, first), *rest)) + "\n"
+    if not options.quiet:
+        yield f"\n{_totals(hosts, failed, sites)}\n"
+
+
+def _about(row: InventoryRow) -> Iterator[str]:
+    parts = []
+    if row.site:
+        parts.append(f"site {row.site}")
+    if row.groups:
+        parts.append(f"groups {', '.join(row.groups)}")
+    if row.options.deadline is not None:
+        parts.append(f"deadline {row.options.deadline:g} s")
+    if row.options.agent is not None:
+        parts.append("asks guest agents" if row.options.agent else "asks no guest agents")
+    if parts:
+        yield "; ".join(parts)
+    yield f"{row.source}; URI: {row.why}" if row.why else row.source
+
+
+def _error(row: InventoryRow) -> str:
+    check = row.check
+    if check is None:
+        return ""
+    return f"{check.error} ({check.failure})" if check.failure else check.error
+
+
+def _totals(hosts: int, failed: int, sites: Iterable[str]) -> str:
+    text = count(hosts, "host")
+    named = [site for site in sites if site]
+    if named:
+        text += f" in {count(len(named), 'site')}"
+    return f"{text}; {failed:,} cannot be reached" if failed else text

@@ -1,0 +1,25 @@
+"""The forms of messages, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from vnicaudit.model.notices import NewFinding, NoticeForm, NoticeMessage
+from vnicaudit.reports.notices import alertmanager, json, matrix, slack
+from vnicaudit.reports.notices.wording import worst_first
+
+_FORMS: dict[NoticeForm, Callable[[Sequence[NewFinding], str], Iterator[NoticeMessage]]] = {
+    "json": json.messages,
+    "slack": slack.messages,
+    "matrix": matrix.messages,
+    "alertmanager": alertmanager.messages,
+}
+
+
+def messages_of(
+    form: NoticeForm, findings: Sequence[NewFinding], audit: str
+) -> Iterator[NoticeMessage]:
+    """The messages that tell of these findings; none where there are none."""
+    if not findings:
+        return iter(())
+    return _FORMS[form](worst_first(findings), audit)

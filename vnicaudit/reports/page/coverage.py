@@ -1,0 +1,79 @@
+"""The part of the page that says what was not looked at, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from itertools import islice
+
+from vnicaudit.reports.page.data import PageAbout, PageEnd, PageNote
+from vnicaudit.reports.table.html import text
+
+_NOTES = 400
+
+
+def sample_of(about: PageAbout) -> str:
+    """``Only a part was looked at: 5 % of hosts``; empty where everything was to be looked at."""
+    coverage = about.coverage
+    if coverage is None or coverage.is_whole:
+        return ""
+    shares = ((coverage.host_share, "hosts"), (coverage.nic_share, "NICs"))
+    parts = [f"{share * 100:.4g} % of {name}" for share, name in shares if share != 1.0]
+    if coverage.limit:
+        parts.append(f"hosts that match {coverage.limit}")
+    seed = "" if coverage.seed is None else f" (seed {coverage.seed})"
+    return f"Only a part was looked at: {', '.join(parts)}{seed}. All numbers are of that part."
+
+
+def coverage_parts(about: PageAbout, end: PageEnd) -> Iterator[str]:
+    """HTML of it, in pieces."""
+    yield '<section>\n<h1 class="plain">What was not checked, and why</h1>\n'
+    sample = sample_of(about)
+    yield f'<p class="notice">{text(sample)}</p>\n' if sample else ""
+    notes = [*_hosts(end), *end.notes]
+    if not notes and not sample:
+        yield "<p>Everything that was named was read and judged.</p>\n"
+    for kind, title in _TITLES.items():
+        yield from _notes(title, [note for note in notes if note.kind == kind])
+    yield "</section>"
+
+
+_TITLES = {
+    "not read": "Not read", "crashed": "Not judged: a rule failed", "not judged": "Not judged",
+    "note": "Notes",
+}  # fmt: skip
+
+
+def _hosts(end: PageEnd) -> Iterator[PageNote]:
+    """Hosts that were not read and whose last state is shown."""
+    for host in end.hosts:
+        if host.stale_since:
+            message = f"{host.error or 'not read'}; shown as read on {moment(host.stale_since)}"
+            yield PageNote("not read", host.name, message)
+
+
+def _notes(title: str, notes: list[PageNote]) -> Iterator[str]:
+    if not notes:
+        return
+    yield f'<h2>{text(title)} <span class="quiet small">{len(notes):,}</span></h2>\n'
+    yield '<ul class="notes">\n'
+    for note in islice(notes, _NOTES):
+        place = f"<code>{text(note.place)}</code> " if note.place else ""
+        yield f"<li>{place}{text(note.message)}</li>\n"
+    if (more := len(notes) - _NOTES) > 0:
+        yield f"<li>{more:,} more: the report as JSON names each</li>\n"
+    yield "</ul>\n"
+
+
+def moment(stamp: str) -> str:
+    """``26 Nov 2026 11:20 UTC``; what is no time stamp as it is."""
+    try:
+        read = datetime.fromisoformat(stamp.replace("Z", "+00:00")).astimezone(timezone.utc)
+    except ValueError:
+        return stamp
+    return f"{read.day} {_MONTHS[read.month - 1]} {read:%Y %H:%M} UTC"
+
+
+_MONTHS = (
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+)  # fmt: skip

@@ -1,0 +1,108 @@
+"""The page, in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from string import Template
+
+import msgspec
+
+from vnicaudit.reports.html_document import head, policy, stylesheet, template
+from vnicaudit.reports.page.answer import Answer
+from vnicaudit.reports.page.coverage import sample_of
+from vnicaudit.reports.page.data import PageAbout, PageData, PageEnd, PageSubject
+from vnicaudit.reports.page.pack import packed
+from vnicaudit.reports.page.summary import body_parts
+from vnicaudit.reports.page.tables import PageTables
+from vnicaudit.reports.safe import safe
+
+_SCRIPTS = (
+    "inflate.js", "columns.js", "tables.js", "groups.js", "filter.js", "views.js", "grid.js",
+    "details.js", "export.js", "main.js",
+)  # fmt: skip
+_STYLES = ("page/page.css", "page/table.css")
+
+
+class HostFact(msgspec.Struct, frozen=True):
+    """A host, as the script is told of it."""
+
+    name: str
+    site: str
+    status: str
+    stale: str
+    error: str
+
+
+class RuleFact(msgspec.Struct, frozen=True):
+    """A rule, as the script is told of it."""
+
+    name: str
+    summary: str
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What the script is told beside the tables. All text is safe to show."""
+
+    started: str
+    host_word: str
+    sample: str
+    """Empty: everything was to be looked at."""
+    hosts: tuple[HostFact, ...]
+    rules: dict[str, RuleFact]
+
+
+class Page:
+    """A page that grows: subjects first, then :meth:`finish`. Memory does not grow with them."""
+
+    def __init__(self) -> None:
+        self._tables = PageTables()
+        self._answer = Answer()
+
+    def add(self, subject: PageSubject) -> None:
+        """Take one thing that was audited. Raises OSError when the temporary directory is full."""
+        self._tables.add(subject)
+        self._answer.add(subject)
+
+    def finish(self, about: PageAbout, end: PageEnd) -> Iterator[str]:
+        """The whole page, in pieces; called once. The answer comes before the data, so that it is
+        shown while the rest is read."""
+        script = page_script()
+        yield head(safe(about.title), stylesheet(*_STYLES), script)
+        parts = body_parts(about, end, self._answer)
+        yield Template(template("page/body.html")).substitute(parts)
+        yield '<script type="application/octet-stream" id="data">\n'
+        yield from packed(self._tables.columns(), _facts(about, end))
+        yield f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
+
+
+def render_page(data: PageData) -> Iterator[str]:
+    """The page of what is handed in, whoever keeps it: an audit, a fleet's history."""
+    page = Page()
+    for subject in data.subjects:
+        page.add(subject)
+    yield from page.finish(data.about, data.end)
+
+
+def page_policy() -> str:
+    """The policy that is in the page: a server sends it as a header too, where more can be said
+    (``frame-ancestors``)."""
+    return policy(stylesheet(*_STYLES), page_script())
+
+
+@cache
+def page_script() -> str:
+    """The script, one function around all its files."""
+    parts = "\n".join(template(f"page/{name}") for name in _SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();'
+
+
+def _facts(about: PageAbout, end: PageEnd) -> Facts:
+    hosts = (
+        HostFact(safe(one.name), safe(one.site), one.status, one.stale_since, safe(one.error))
+        for one in end.hosts
+    )
+    rules = {safe(one.id): RuleFact(safe(one.name), safe(one.summary)) for one in end.rules}
+    return Facts(
+        about.started, about.host_word.capitalize(), safe(sample_of(about)), tuple(hosts), rules
+    )

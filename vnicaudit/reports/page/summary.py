@@ -1,0 +1,188 @@
+"""The part of the page that needs no script: the answer, and what was not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from urllib.parse import urlencode
+
+from vnicaudit.base.counting import count
+from vnicaudit.reports.page.answer import Answer, Cure, Problem
+from vnicaudit.reports.page.coverage import coverage_parts, moment, sample_of
+from vnicaudit.reports.page.data import PageAbout, PageChanges, PageEnd
+from vnicaudit.reports.page.paths import PATHS
+from vnicaudit.reports.table.html import text
+from vnicaudit.reports.wording import WORST_FIRST
+
+CURES = 5
+_PROBLEMS = 12
+_STYLE = {"does not start": "broken"}
+"""Classes of paths that are not called as they are."""
+_SLOW = (
+    "Slow: the model is emulated, or virtio runs without vhost, so that QEMU copies every packet. "
+    "Unknown: the definition does not tell; a running guest does (vnicaudit audit qemu:///system)."
+)
+
+
+def body_parts(about: PageAbout, end: PageEnd, answer: Answer) -> dict[str, str]:
+    """The values of ``templates/page/body.html``."""
+    notes = len(end.notes) + sum(bool(one.stale_since) for one in end.hosts)
+    made = f"{about.tool.name} {about.tool.version}, begun {moment(about.started)}"
+    live = ". Load the page again for what is known by then." if about.live else ""
+    return {
+        "title": text(about.title),
+        "when": text(moment(end.finished)),
+        "problems": f"{len(answer.problems()):,}",
+        "places": text(f"{about.host_word}s".capitalize()),
+        "hosts": f"{len(end.hosts):,}",
+        "nics": f"{answer.nics:,}",
+        "findings": f"{answer.findings:,}",
+        "notes": f"{notes:,}" if notes else "",
+        "answer": "".join(_answer(about, end, answer)),
+        "coverage": "".join(coverage_parts(about, end)),
+        "footer": text(f"{made}{live}"),
+    }
+
+
+def _answer(about: PageAbout, end: PageEnd, answer: Answer) -> Iterator[str]:
+    yield f'<section class="answer">\n<h1>{_headline(answer)}</h1>\n'
+    yield f'<p class="about">{text(_looked_at(about, end, answer))}</p>\n'
+    if answer.nics:
+        yield from _paths(answer)
+    if end.changes is not None:
+        yield from _changes(end.changes)
+    yield from (f'<p class="notice">{notice}</p>\n' for notice in _notices(about, end))
+    yield "</section>\n"
+    yield from _cures(answer.cures(CURES), end)
+    yield from _problems(answer.problems(), end)
+    if end.accepted:
+        yield f'<p class="quiet small">{text(end.accepted)}</p>\n'
+
+
+def _headline(answer: Answer) -> str:
+    slow, broken = answer.paths["slow"], answer.paths["does not start"]
+    total = text(count(answer.nics, "NIC"))
+    if slow:
+        verb = "is" if slow == 1 else "are"
+        return f'<span class="bad number">{slow:,}</span> of {total} {verb} slow'
+    if broken:
+        verb = "does" if broken == 1 else "do"
+        return f'<span class="bad number">{broken:,}</span> of {total} {verb} not start'
+    if answer.findings:
+        problems = text(count(answer.findings, "problem"))
+        return f"{problems} in {total}, none known to be slow"
+    if not answer.nics:
+        return "No NIC was audited"
+    return f'<span class="good">No problem</span> in {total}'
+
+
+def _looked_at(about: PageAbout, end: PageEnd, answer: Answer) -> str:
+    severities = ", ".join(
+        f"{answer.severities[one]:,} {one}" for one in WORST_FIRST if answer.severities[one]
+    )
+    found = f"{count(answer.findings, 'problem')} ({severities})" if severities else "no problem"
+    places = count(len(end.hosts), about.host_word)
+    hints = f"; {count(answer.hints, 'hint')} among them" if answer.hints else ""
+    return f"{count(answer.guests, 'guest')} on {places}; {found}{hints}"
+
+
+def _paths(answer: Answer) -> Iterator[str]:
+    """A bar and its legend. Widths are attributes: style in markup is not allowed."""
+    counts = {name: answer.paths[name] for name in PATHS}
+    counts["unknown"] += answer.nics - sum(counts.values())
+    shown = [(name, number) for name, number in counts.items() if number]
+    label = ", ".join(f"{number:,} {name}" for name, number in shown)
+    yield f'<svg class="paths" viewBox="0 0 {answer.nics} 1" preserveAspectRatio="none" '
+    yield f'role="img" aria-label="{text(label)}">'
+    at = 0
+    for name, number in shown:
+        yield f'<rect class="{_STYLE.get(name, name)}" x="{at}" width="{number}" height="1"/>'
+        at += number
+    yield '</svg>\n<ul class="legend">'
+    for name, number in shown:
+        query = urlencode({"path": name})
+        square = f'<svg class="{_STYLE.get(name, name)}" viewBox="0 0 1 1" aria-hidden="true">'
+        yield f'<li>{square}<rect width="1" height="1"/></svg>'
+        yield f'<a href="#nics?{query}">{number:,} {text(name)}</a></li>'
+    yield f'</ul>\n<p class="quiet small">{text(_SLOW)}</p>\n'
+
+
+def _changes(changes: PageChanges) -> Iterator[str]:
+    yield f'<p class="changes"><span class="quiet">Since {text(moment(changes.since))}:</span>'
+    parts = (
+        (changes.new, "new", "#findings?state=new"),
+        (changes.reopened, "reopened", "#findings?state=reopened"),
+        (changes.fixed, "fixed", ""),
+        (changes.unseen, "not looked at this time", ""),
+        (changes.nics_added, "NICs added", ""),
+        (changes.nics_removed, "NICs removed", ""),
+    )
+    for number, word, link in parts:
+        if not number and word not in ("new", "fixed"):
+            continue
+        shown = f"<b>{number:,}</b> {word}"
+        yield f' <span><a href="{link}">{shown}</a></span>' if link else f" <span>{shown}</span>"
+    yield "</p>\n"
+
+
+def _notices(about: PageAbout, end: PageEnd) -> Iterator[str]:
+    if sample := sample_of(about):
+        yield text(sample)
+    failed = sum(one.status != "ok" for one in end.hosts)
+    stale = sum(bool(one.stale_since) for one in end.hosts)
+    parts = []
+    if failed:
+        parts.append(
+            f"{failed:,} of {count(len(end.hosts), about.host_word)} could not be read in full"
+        )
+    if stale:
+        parts.append(f"{count(stale, 'host')} shown as last read")
+    for kind in ("not judged", "crashed"):
+        if number := sum(note.kind == kind for note in end.notes):
+            parts.append(f"{count(number, 'remark')} on what was {_KINDS[kind]}")
+    if parts:
+        yield f'{text("; ".join(parts))}. <a href="#coverage">What was not checked</a>'
+
+
+_KINDS = {"not judged": "not judged", "crashed": "not judged because a rule failed"}
+
+
+def _cures(cures: list[Cure], end: PageEnd) -> Iterator[str]:
+    if not cures:
+        return
+    many = f"{len(cures)} changes" if len(cures) > 1 else "change"
+    yield f'<section>\n<h2>The {many} that would clear most</h2>\n<ol class="cures">\n'
+    summaries = {rule.id: rule.summary for rule in end.rules}
+    for cure in cures:
+        query = {"rule": cure.key.rule, "owner": cure.key.owner, "change": cure.key.change}
+        query["safe"] = cure.key.safe
+        link = urlencode({name: value for name, value in query.items() if value})
+        word = "problem" if cure.number == 1 else "problems"
+        title = cure.key.change or summaries.get(cure.key.rule, cure.rules[0])
+        about = f"of {cure.key.owner}: {', '.join(cure.rules[:4])}"
+        about += f" and {len(cure.rules) - 4} more" if len(cure.rules) > 4 else ""
+        about += "; needs a second look" if cure.key.safe == "unsafe" else ""
+        yield f'<li><p class="count">{cure.number:,} <small>{word}</small></p><div>'
+        yield f'<a href="#findings?{text(link)}">{text(title)}</a> '
+        yield f'<span class="quiet small">{text(about)}</span>'
+        yield f'<p class="fix">{text(cure.fix)}</p></div></li>\n'
+    yield "</ol></section>\n"
+
+
+def _problems(problems: list[Problem], end: PageEnd) -> Iterator[str]:
+    if not problems:
+        return
+    yield '<section>\n<h2>Worst first</h2>\n<table class="tally"><thead class="sr"><tr>'
+    yield '<th scope="col">Severity</th><th scope="col">Rule</th><th scope="col">Problems</th>'
+    yield "</tr></thead><tbody>\n"
+    summaries = {rule.id: rule.summary for rule in end.rules}
+    for row in islice(problems, _PROBLEMS):
+        link = urlencode({"rule": row.rule})
+        title, about = summaries.get(row.rule, row.name), f"{row.rule} {row.name}"
+        yield f'<tr><td><span class="sev sev-{row.severity}">{row.severity}</span></td>'
+        yield f'<td><a href="#findings?{link}">{text(title)}</a> '
+        yield f'<span class="quiet small">{text(about)}</span></td><td>{row.number:,}</td></tr>\n'
+    yield "</tbody></table>\n"
+    if more := len(problems) - _PROBLEMS:
+        yield f'<p><a href="#problems">{more:,} more</a></p>\n' if more > 0 else ""
+    yield "</section>\n"

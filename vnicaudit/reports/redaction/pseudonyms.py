@@ -1,0 +1,166 @@
+"""Pseudonyms of single values: names, UUIDs, MAC and IP addresses, paths, targets.
+
+Each is the beginning of a keyed BLAKE2b (RFC 7693: with a key it is a MAC, as HMAC is) of the
+value in one spelling. The kind of a name is in front of its pseudonym and not in what is digested:
+a guest ``mail-01`` and its file ``mail-01.xml`` are seen to belong together.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Literal
+from uuid import UUID
+
+from vnicaudit.base.identifiers import ANY_UUID, bare_uuid
+
+Prefix = Literal[
+    "vm", "host", "site", "group", "project", "image", "flavor", "preference", "cloud", "user",
+    "dev", "id", "dir", "file", "name", "text",
+]  # fmt: skip
+"""Kinds of names, as they stand before a pseudonym."""
+
+KEY_BYTES = 64
+"""Longest key of BLAKE2b."""
+_DIGITS = 10
+"""Hexadecimal digits of a pseudonym: 40 bits, so that among 100,000 names two get one pseudonym in
+one site of two hundred. ``dev-`` and these are 14 characters: a name that Linux takes."""
+_PERSON = b"vnicaudit-redact"
+_REMEMBERED = 65_536
+_MAC = re.compile(r"[0-9a-f]{1,2}([:-])(?:[0-9a-f]{1,2}\1){4}[0-9a-f]{1,2}", re.ASCII | re.I)
+_NOT_IDENTIFYING = frozenset({"0.0.0.0", "127.0.0.1", "::", "::1"})  # noqa: S104
+_DOCUMENTATION = int(ipaddress.IPv6Address("2001:db8::"))
+_RESERVED = 240 << 24
+"""240.0.0.0/4, which nobody has: a pseudonym is never the address of a machine."""
+
+_COMMON = frozenset(
+    {
+        "", ".", "..", "-", "etc", "usr", "var", "lib", "run", "proc", "sys", "dev", "opt", "srv",
+        "home", "root", "tmp", "log", "share", "libvirt", "qemu", "nova", "nova.conf", "ch",
+        "system", "session", "default", "cmdline", "fd", "clouds.yaml", "vnicaudit.toml",
+    }
+)  # fmt: skip
+"""Parts of paths that are the same on every machine."""
+_SUFFIXES = frozenset(
+    {
+        "xml", "conf", "json", "yaml", "yml", "log", "txt", "tf", "tfvars", "hcl", "j2", "toml",
+        "sh", "img", "qcow2", "sock", "socket", "ini", "d", "sarif", "csv", "prom",
+    }
+)  # fmt: skip
+
+
+class Pseudonyms:
+    """Pseudonyms by one key. Equal values have equal ones."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key if len(key) <= KEY_BYTES else blake2b(key).digest()
+        self._digest = lru_cache(_REMEMBERED)(self._computed)
+
+    def name(self, prefix: Prefix, text: str) -> str:
+        """``vm-3f9a1c04e2``; empty for an empty name."""
+        return f"{prefix}-{self._digest(text).hex()[:_DIGITS]}" if text else ""
+
+    def mark(self, text: str) -> str:
+        """A digest in place of a digest, as long as that is."""
+        return self._digest(f"mark\0{text}").hex()[: len(text)] if text else ""
+
+    def identity(self, text: str) -> str:
+        """A UUID for a UUID, with its hyphens or without; a name for any other id."""
+        if ANY_UUID.fullmatch(text) is None:
+            return self.name("id", text)
+        made = str(UUID(bytes=self._digest(bare_uuid(text)), version=4))
+        return made if "-" in text else made.replace("-", "")
+
+    def mac(self, text: str) -> str:
+        """A locally administered MAC address, of one station or of a group as ``text`` is; what is
+        no address is a name."""
+        found = _MAC.fullmatch(text)
+        if found is None:
+            return self.name("id", text)
+        numbers = bytes(int(part, 16) for part in text.split(found[1]))
+        made = bytearray(self._digest(numbers.hex())[:6])
+        made[0] = made[0] & 0xFC | 0x02 | numbers[0] & 1
+        return made.hex(found[1])
+
+    def address(self, text: str) -> str | None:
+        """An IPv4 address in 240.0.0.0/4, an IPv6 one in 2001:db8::/32; None for what is no
+        address. Those of every machine (127.0.0.1, ::1, 0.0.0.0) stay."""
+        try:
+            address = ipaddress.ip_address(text)
+        except ValueError:
+            return None
+        if str(address) in _NOT_IDENTIFYING:
+            return text
+        made = self._digest(str(address))
+        if address.version == 4:
+            return str(ipaddress.IPv4Address(_RESERVED + int.from_bytes(made[:3], "big")))
+        return str(ipaddress.IPv6Address(_DOCUMENTATION + int.from_bytes(made[:12], "big")))
+
+    def path(self, text: str) -> str:
+        """A path with a pseudonym for each part that is not the same on every machine; suffixes
+        that tell a kind of file stay."""
+        *folders, last = text.split("/")
+        parts = [part if part in _COMMON else self.name("dir", part) for part in folders]
+        return "/".join([*parts, self._file(last)])
+
+    def pointer(self, text: str, public: frozenset[str]) -> str:
+        """An xpath or JSON pointer with a pseudonym for each part that is not one of ``public``."""
+        return "/".join(self._step(part, public) for part in text.split("/"))
+
+    def target(self, text: str) -> str:
+        """A target as it was named: a path, a URI of libvirt, ``openstack:CLOUD``, ``-``."""
+        if text.startswith("openstack:"):
+            return f"openstack:{self.name('cloud', text.removeprefix('openstack:'))}"
+        scheme, found, rest = text.partition("://")
+        if not found:
+            return " ".join(map(self.path, text.split(" ")))
+        rest, _, query = rest.partition("?")
+        authority, slash, path = rest.partition("/")
+        shown = f"{self._authority(authority)}{slash}{self.path(path)}"
+        return f"{scheme}://{shown}{self._query(query)}"
+
+    def host(self, text: str) -> str:
+        """A host by name or address; ``localhost`` stays."""
+        bare = text.strip("[]")
+        made = self.address(bare)
+        if made is None:
+            return text if text in ("", "localhost") else self.name("host", text)
+        return f"[{made}]" if bare != text else made
+
+    def _authority(self, text: str) -> str:
+        user, at, place = text.rpartition("@")
+        name, colon, port = place.rpartition(":")
+        if not (colon and port.isdigit()):
+            name, colon, port = place, "", ""
+        who = user if user in ("", "root") else self.name("user", user)
+        return f"{who}{at}{self.host(name)}{colon}{port}"
+
+    def _query(self, text: str) -> str:
+        if not text:
+            return ""
+        made = []
+        for pair in text.split("&"):
+            key, equals, value = pair.partition("=")
+            made.append(f"{key}{equals}{self.name('text', value)}")
+        return "?" + "&".join(made)
+
+    def _file(self, text: str) -> str:
+        if text in _COMMON:
+            return text
+        stem, dot, suffix = text.rpartition(".")
+        if dot and stem and suffix in _SUFFIXES:
+            return f"{self.name('file', stem)}.{suffix}"
+        return self.name("file", text)
+
+    def _step(self, text: str, public: frozenset[str]) -> str:
+        name, bracket, place = text.partition("[")
+        if bracket and not place.removesuffix("]").isdigit():
+            return self.name("name", text)
+        known = not name or name.isdigit() or name.rpartition(":")[2].casefold() in public
+        return text if known else f"{self.name('name', name)}{bracket}{place}"
+
+    def _computed(self, text: str) -> bytes:
+        data = text.encode("utf-8", "surrogatepass")
+        return blake2b(data, key=self._key, digest_size=16, person=_PERSON).digest()

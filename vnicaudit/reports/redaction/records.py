@@ -1,0 +1,168 @@
+"""Records in, records of the same shape out, with pseudonyms for all that identifies a site."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable
+from functools import cache
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.model.fleet import HostReading
+from vnicaudit.model.names import FixNames
+from vnicaudit.model.report import Audited, RuleInfo, RunInfo
+from vnicaudit.reports.redaction.kinds import KINDS, NAMES, SUBJECTS, Kind
+from vnicaudit.reports.redaction.pseudonyms import Prefix, Pseudonyms
+from vnicaudit.reports.redaction.texts import TextRedactor
+from vnicaudit.reports.redaction.words import public_words
+
+_PREFIXES: dict[str, Prefix] = {prefix: prefix for prefix in typing.get_args(Prefix)}
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+class Redactor:
+    """Redacts the records of one report. It learns the names in them, so that a text of one record
+    is redacted although it names another, which came before."""
+
+    def __init__(self, key: bytes) -> None:
+        self._pseudonyms = Pseudonyms(key)
+        self._texts = TextRedactor(self._pseudonyms)
+        made = self._pseudonyms
+        self._by_kind: dict[Kind | None, Callable[[str], str]] = {
+            None: self._texts.redacted,
+            "host": made.host,
+            "mac": made.mac,
+            "mark": made.mark,
+            "path": made.path,
+            "pointer": lambda text: made.pointer(text, public_words()),
+            "target": made.target,
+            "uuid": made.identity,
+        }
+
+    def record(self, record: R) -> R:
+        """The record, redacted, with all that is in it. Any record of the model will do."""
+        self.learn(record)
+        return self._struct(record)
+
+    def reading(self, reading: HostReading) -> HostReading:
+        """What was read of one host of a fleet; without what its NICs are compared by."""
+        return replace(self.record(reading), nics_seen=())
+
+    def text(self, text: str) -> str:
+        """A message, by the names that came up so far."""
+        return self._texts.redacted(text)
+
+    def run(self, run: RunInfo) -> RunInfo:
+        """What is known at the beginning. The manuals of rules that are not this program's own are
+        left out: they may be about anything."""
+        return replace(run, rules=lambda: tuple(map(self._rule, run.rules())))
+
+    def learn(self, value: object) -> None:
+        """Recognise the names that a record has, and those in it, in texts from now on."""
+        if isinstance(value, msgspec.Struct):
+            for field, kind in _plan(type(value)):
+                inner: object = getattr(value, field)
+                if isinstance(inner, str):
+                    self._learn(inner, _kind_of(kind, value))
+                elif kind != "keep":
+                    self._learn_all(inner, kind, value)
+        elif isinstance(value, (tuple, list)):
+            for each in value:
+                self.learn(each)
+
+    def _learn_all(self, inner: object, kind: Kind | None, value: msgspec.Struct) -> None:
+        if isinstance(inner, (tuple, list)) and kind is not None:
+            for each in inner:
+                if isinstance(each, str):
+                    self._learn(each, _kind_of(kind, value))
+        self.learn(inner)
+
+    def _learn(self, name: str, kind: Kind | None) -> None:
+        if kind in NAMES and name:
+            self._texts.learn(name, self._value(name, kind))
+
+    def _struct(self, record: R) -> R:
+        changed: dict[str, object] = {}
+        for field, kind in _plan(type(record)):
+            old: object = getattr(record, field)
+            if kind == "keep" or old is None:
+                continue
+            new = self._any(old, _kind_of(kind, record))
+            if new is not old:
+                changed[field] = new
+        return replace(record, **changed) if changed else record
+
+    def _any(self, value: object, kind: Kind | None) -> object:
+        if isinstance(value, str):
+            return self._value(value, kind)
+        if isinstance(value, msgspec.Struct):
+            return self._struct(value)
+        if isinstance(value, FixNames):
+            return self._names(value)
+        if isinstance(value, (tuple, list)):
+            return type(value)([self._any(each, kind) for each in value])
+        if isinstance(value, dict):
+            return {self._any(key, None): self._any(one, kind) for key, one in value.items()}
+        return value
+
+    def _value(self, text: str, kind: Kind | None) -> str:
+        if not text or kind == "keep":
+            return text
+        replace_it = self._by_kind.get(kind)
+        if replace_it is not None:
+            return replace_it(text)
+        return self._pseudonyms.name(_PREFIXES.get(kind or "", "name"), text)
+
+    def _names(self, names: FixNames) -> FixNames:
+        """The names that fixes are worded with once more, where equal findings are put together."""
+        made = self._pseudonyms
+        return names._replace(
+            target=made.target(names.target) if names.target else "",
+            server_id=made.identity(names.server_id),
+            image_id=made.identity(names.image_id),
+            server=names.server and self._struct(names.server),
+        )
+
+    def _rule(self, rule: RuleInfo) -> RuleInfo:
+        from vnicaudit.audit.judging.catalogue import catalogue_with
+
+        if rule.id in catalogue_with(()).ids or rule.id.startswith("SUP"):
+            return rule
+        return replace(rule, summary=self.text(rule.summary), manual="", settings=())
+
+
+def _kind_of(kind: Kind | None, record: msgspec.Struct) -> Kind | None:
+    if kind == "subject" and isinstance(record, Audited):
+        return SUBJECTS[record.scope]
+    return kind
+
+
+@cache
+def _plan(record: type[msgspec.Struct]) -> tuple[tuple[str, Kind | None], ...]:
+    """The fields that can hold a text, each with its kind; None: free text."""
+    hints = typing.get_type_hints(record)
+    kinds = _kinds(record)
+    return tuple(
+        (field, kinds.get(field))
+        for field in record.__struct_fields__
+        if field in kinds or _may_hold_text(hints[field])
+    )
+
+
+def _kinds(record: type[msgspec.Struct]) -> dict[str, Kind]:
+    found: dict[str, Kind] = {}
+    for base in reversed(record.__mro__):
+        if issubclass(base, msgspec.Struct):
+            found.update(KINDS.get(base, {}))
+    return found
+
+
+def _may_hold_text(hint: object) -> bool:
+    """False for numbers and for words that the program itself chooses from."""
+    origin = typing.get_origin(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(map(_may_hold_text, typing.get_args(hint)))
+    return origin is not typing.Literal and hint not in (int, float, bool, bytes, type(None))
