@@ -1,0 +1,57 @@
+"""The way of an audit into the history."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.history.fleets import TestDomain, TestNic, audit, host, reading
+from vnicaudit.cli.history.sink import history_sink
+from vnicaudit.errors import HistoryError, MissingExtraError
+from vnicaudit.history.history import history_to_read
+from vnicaudit.history.kept import Unpacked
+from vnicaudit.history.place import history_place
+from vnicaudit.model.fleet import HostReading
+
+HOST = host("kvm1")
+GUEST = TestDomain(1, (TestNic("52:54:00:00:00:01", "e1000", frozenset({"TEST01"})),))
+
+
+class Packed(Unpacked, frozen=True):
+    """A reading with nothing new, which is not unpacked."""
+
+    def reading(self) -> HostReading:
+        raise AssertionError("unpacked")
+
+
+def test_an_audit_is_taken_once_and_what_is_known_is_not_unpacked(tmp_path: Path) -> None:
+    place = history_place(None, tmp_path / "state")
+    sink = history_sink(place, is_named=False)
+    assert sink is not None
+    one = reading(HOST, [GUEST], 1)
+    for _ in range(2):
+        sink.take(audit("a1", 1, [HOST]), [Unpacked(one)])
+    sink.take(audit("a2", 2, [HOST]), [Packed(one)])
+    with history_to_read(place) as history:
+        audits = history.status().audits
+    assert [(each.id, each.open, each.unchanged) for each in audits] == [("a2", 1, 1), ("a1", 1, 0)]
+
+
+def test_a_place_that_cannot_be_written_is_told_before_hosts_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    path.write_bytes(b"no database, and longer than the header of one" * 99)
+    with pytest.raises(HistoryError):
+        history_sink(history_place(str(path), ""), is_named=True)
+
+
+def test_without_the_libraries_an_audit_is_not_remembered_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "alembic", None)
+    place = history_place(None, tmp_path / "state")
+    assert history_sink(place, is_named=False) is None
+    assert "not remembered" in capsys.readouterr().err
+    with pytest.raises(MissingExtraError, match=r"vnicaudit\[history\]"):
+        history_sink(place, is_named=True)
