@@ -14,6 +14,7 @@ VnicauditError
 │   └── GoneError         exit 5   … because what it is about was deleted
 ├── JournalError          exit 5   what a run does could not be noted: it stopped there
 ├── EndpointError         exit 4   where a generator was to run cannot be reached, or lacks a tool
+│   └── BusyError         exit 4   … because another measurement is still under way there
 ├── HistoryError          exit 4   a history cannot be reached, read or written
 ├── MeasureError          exit 4   what came back from a measurement cannot be read
 └── ReaderGoneError       exit 141 the reader of standard output went away (head, less)
@@ -141,6 +142,10 @@ class EndpointError(VnicauditError):
     message says which, and what to do."""
 
     exit_code = 4
+
+
+class BusyError(EndpointError):
+    """Another measurement has the turn at an end, and had it for as long as was waited."""
 
 
 class MeasureError(VnicauditError):

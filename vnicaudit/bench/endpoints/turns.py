@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from vnicaudit.base.clock import timestamp
 from vnicaudit.bench.contract import Endpoint
 from vnicaudit.bench.readable import one_line
-from vnicaudit.errors import EndpointError
+from vnicaudit.errors import BusyError
 
 TURN_SECONDS = 3600.0
 """How long a measurement waits for those before it: longer than most of them take."""
@@ -52,7 +52,7 @@ def wait_for_turns(
     ends: Iterable[tuple[tuple[str, ...], Endpoint]], say: Say, seconds: float = TURN_SECONDS
 ) -> None:
     """Have each of these ends for ourselves; ``ends``: identity of the place, endpoint. Says whom
-    it waits for, once, and where no lock can be taken. Raises EndpointError where the turn has not
+    it waits for, once, and where no lock can be taken. Raises BusyError where the turn has not
     come after ``seconds``."""
     until = time.monotonic() + seconds
     for _identity, endpoint in sorted(dict(ends).items(), key=lambda end: end[0]):
@@ -71,7 +71,7 @@ def _wait_for_turn(endpoint: TakesTurns, url: str, say: Say, until: float) -> No
             return
         holder = _holder(state)
         if time.monotonic() >= until:
-            raise EndpointError(
+            raise BusyError(
                 f"{url}: another measurement is still under way there ({holder}): wait for its "
                 "end, or end it"
             )

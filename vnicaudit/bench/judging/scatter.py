@@ -61,6 +61,19 @@ def scatter_of(arms: Iterable[ArmTurns]) -> Scatter | None:
     return Scatter(math.sqrt(within), freedom, between, turn_freedom, _ratio(whole))
 
 
+def wider(turns: Scatter | None, days: Scatter | None) -> Scatter | None:
+    """Scatter of a host by its turns, with what runs of a day were seen to differ by where that is
+    more. What turns differ by stays: days say nothing of boots and plugs. ``days``: of arms of one
+    turn, a day each."""
+    if turns is None or days is None:
+        return days if turns is None else turns
+    more = max(turns, days, key=lambda one: one.runs)
+    ratios = [one.ratio for one in (turns, days) if one.ratio is not None]
+    return turns._replace(
+        runs=more.runs, run_freedom=more.run_freedom, ratio=min(ratios, default=None)
+    )
+
+
 def _between(arms: Sequence[ArmTurns], within: float) -> tuple[float | None, int]:
     """What turns differ by, and its degrees of freedom."""
     several = [arm for arm in arms if len(arm) > 1]

@@ -16,7 +16,7 @@ from vnicaudit.bench.endpoints.local_route import refuse_local_route
 from vnicaudit.bench.endpoints.names import is_host_name
 from vnicaudit.bench.endpoints.opening import address_option, open_endpoint
 from vnicaudit.bench.endpoints.tools import require_tools
-from vnicaudit.bench.endpoints.turns import Say, wait_for_turns
+from vnicaudit.bench.endpoints.turns import TURN_SECONDS, Say, wait_for_turns
 from vnicaudit.bench.facts.covariates import Watch
 from vnicaudit.bench.facts.guest_nic import GuestNic, guest_nic
 from vnicaudit.bench.facts.guest_process import GuestHost, find_guest
@@ -48,16 +48,18 @@ class LineFacts(NamedTuple):
 class OpenedEndpoints:
     """Endpoints, each opened once, all closed when ``stack`` is left. ``adapters``: how guests are
     reached and read, loaded where there is one. ``seed``: for what engines draw by chance.
-    ``say``: is told what people should know, as that others measure there."""
+    ``say``: is told what people should know, as that others measure there. ``patience``: seconds to
+    wait for these."""
 
     def __init__(
         self, stack: ExitStack, adapters: GetAdapters, seed: int = 0,
-        say: Say = lambda _text: None,
+        say: Say = lambda _text: None, patience: float = TURN_SECONDS,
     ) -> None:  # fmt: skip
         self._stack = stack
         self._adapters = adapters
         self._seed = seed
         self._say = say
+        self._patience = patience
         self._open: dict[str, Endpoint] = {}
 
     def at(self, url: str) -> Endpoint:
@@ -83,7 +85,7 @@ class OpenedEndpoints:
         path = _path(given, ends, line, one_kernel=one_kernel)
         host = self._host(path.hypervisor, asked_for=bool(line.hypervisor))
         places = [target, peer] if host is None else [target, peer, host]
-        wait_for_turns([(place_of(each), each) for each in places], self._say)
+        wait_for_turns([(place_of(each), each) for each in places], self._say, self._patience)
         machine = self._machine(given.target)
         known = self._guest_nic(machine, given.target, mac or path.mac)
         path = replace(path, guest=known.guest, nic=known.nic)

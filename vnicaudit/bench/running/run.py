@@ -10,6 +10,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.bench import history
+from vnicaudit.bench.endpoints.turns import TURN_SECONDS
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.terms import Terms, checked_terms
@@ -27,7 +28,8 @@ from vnicaudit.remedy.adapters import GetAdapters
 
 class MeasurementRequest(NamedTuple):
     """The options of ``bench run``. ``arms``: name -> the command that brings it about at the
-    target, of one path; ``states``: name -> the command that brings the server into that state."""
+    target, of one path; ``states``: name -> the command that brings the server into that state.
+    ``patience``: seconds to wait for other measurements at its ends."""
 
     profile: Profile
     paths: tuple[PathOption, ...]
@@ -38,6 +40,7 @@ class MeasurementRequest(NamedTuple):
     seed: int
     limits: ValidityLimits
     adapters: GetAdapters
+    patience: float = TURN_SECONDS
 
 
 def measurement_terms_of(request: MeasurementRequest) -> MeasurementTerms:
@@ -78,7 +81,9 @@ def bench(
     when this returns, or raises."""
     terms = measurement_terms_of(request)
     with ExitStack() as stack:
-        places = OpenedEndpoints(stack, request.adapters, terms.seed, listener.says)
+        places = OpenedEndpoints(
+            stack, request.adapters, terms.seed, listener.says, request.patience
+        )
         opened = []
         for path in request.paths:
             listener.prepares(f"connecting to {path.target} and {path.peer}")

@@ -3,6 +3,9 @@
 Of the same host (the hypervisor, or where that is not known the target's machine), the same
 workload and the same metric. What cannot be read is left out: it was made for another purpose, and
 nothing may fail for it.
+
+The runs of ``bench watch`` are no such measurement: nothing is booted or plugged in between, and
+there are many. Those of a day say what runs of a day differ by, see :func:`wider`.
 """
 
 from __future__ import annotations
@@ -16,27 +19,30 @@ from typing import NamedTuple
 from vnicaudit.bench import history
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.effect import TURNS, is_share, is_usable
-from vnicaudit.bench.judging.scatter import Scatter, scatter_of
+from vnicaudit.bench.judging.scatter import Scatter, scatter_of, wider
 from vnicaudit.bench.metrics import METRICS, Metric
 from vnicaudit.bench.paths import machine_of
+from vnicaudit.bench.watching.series import days_of
+from vnicaudit.bench.watching.watched_runs import LABEL, MOST_RUNS, WatchedRun
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchRun, Sample, Workload
 from vnicaudit.model.measurement import Path as MeasuredPath
 
 _MOST = 20
 """Measurements that are learnt from, the latest ones: hosts change."""
-_LOOKED_AT = 500
-"""Of all that are kept, the latest ones."""
+_LOOKED_AT = MOST_RUNS
+"""Of all that are kept, the latest ones: an hourly watch makes many."""
 
 Judged = tuple[str, str]
 """Workload and metric."""
 
 
 class HostHistory(NamedTuple):
-    """``measurements``: how many there are."""
+    """``measurements``: how many there are; ``watched``: runs of ``bench watch`` beside them."""
 
     measurements: int
     scatter: Mapping[Judged, Scatter]
+    watched: int = 0
 
 
 NO_HISTORY = HostHistory(0, {})
@@ -58,8 +64,31 @@ def learnt(state: Path, hosts: Collection[str], workloads: Sequence[Workload]) -
         used += bool(found)
         if used == _MOST:
             break
-    scatter = {judged: scatter_of(turns) for judged, turns in arms.items()}
-    return HostHistory(used, {key: one for key, one in scatter.items() if one is not None})
+    watched = _watched(state, hosts, workloads)
+    scatter = {
+        judged: wider(scatter_of(arms[judged]), watched.scatter.get(judged))
+        for judged in {*arms, *watched.scatter}
+    }
+    known = {key: one for key, one in scatter.items() if one is not None}
+    return HostHistory(used, known, watched.watched)
+
+
+def _watched(
+    state: Path, hosts: Collection[str], workloads: Sequence[Workload]
+) -> HostHistory:
+    """Scatter within days, of the runs of ``bench watch`` alone."""
+    try:
+        known = days_of(state, lambda run: _is_of(run, hosts), workloads)
+    except UsageError:
+        return NO_HISTORY
+    scatter = {
+        (key.workload, key.metric): scatter_of(
+            [[_scaled(day, METRICS[key.metric])] for day in days]
+        )
+        for key, days in known.days.items()
+    }
+    found = {key: one for key, one in scatter.items() if one is not None}
+    return HostHistory(0, found, known.runs if found else 0)
 
 
 def _latest(state: Path) -> Iterator[StoredMeasurement]:
@@ -77,7 +106,7 @@ def _arms_of(
     """The turns of each arm, of a measurement that has ended; nothing where it cannot be read."""
     try:
         head = kept.head()
-        if head.run.finished is None:
+        if head.run.finished is None or LABEL in head.run.labels:
             return
         here = {path.name for path in head.paths if _is_of(path, hosts)}
         names = {one.id for one in head.workloads} & {one.id for one in workloads}
@@ -93,7 +122,7 @@ def _arms_of(
                     yield (workload.id, metric.name), turns
 
 
-def _is_of(path: MeasuredPath, hosts: Collection[str]) -> bool:
+def _is_of(path: MeasuredPath | WatchedRun, hosts: Collection[str]) -> bool:
     return host_of(path.target, path.hypervisor) in hosts
 
 
@@ -106,8 +135,12 @@ def _turns(samples: Sequence[Sample], metric: Metric, run: BenchRun) -> list[lis
         if not sample.valid or value is None or not is_usable(value):
             continue
         turn = sample.block // max(1, run.runs_per_turn) if run.design in TURNS else 0
-        if is_share(metric):
-            found[turn].append(value)
-        elif value > 0:
-            found[turn].append(math.log(value))
+        found[turn] += _scaled([value], metric)
     return [found[turn] for turn in sorted(found)]
+
+
+def _scaled(values: Sequence[float], metric: Metric) -> list[float]:
+    """The values on the metric's scale; one of 0 has no logarithm, and is left out."""
+    if is_share(metric):
+        return list(values)
+    return [math.log(value) for value in values if value > 0]

@@ -148,8 +148,11 @@ def _seen(history: HostHistory, worst: _Known) -> str:
         parts = [f"turns differ by {turns}", f"runs by {_size(worst, scatter.runs)}"]
     if scatter.resembles:
         parts.append("each run resembles the last")
-    measured = count(history.measurements, "measurement")
-    return f"from {measured} of this host: {', '.join(parts)}"
+    sources = [
+        *([count(history.measurements, "measurement")] if history.measurements else []),
+        *([f"{count(history.watched, 'run')} of bench watch"] if history.watched else []),
+    ]
+    return f"from {' and '.join(sources)} of this host: {', '.join(parts)}"
 
 
 def _size(of: _Known, difference: float) -> str:

@@ -1,0 +1,1 @@
+"""Short runs of one path, hour by hour: their series, and when its level changed."""

@@ -1,0 +1,64 @@
+"""Watched runs as series: value by value in order of time, and day by day."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from vnicaudit.bench.watching.changes import DAY, Reading
+from vnicaudit.bench.watching.watched_runs import SeriesKey, WatchedRun, watched_runs
+from vnicaudit.model.measurement import Workload
+
+MOST_DAYS = 14
+"""Days that :func:`days_of` returns, the latest ones: hosts change."""
+
+
+class PathIdentity(NamedTuple):
+    """A path that is watched: endpoint URLs as they were given. The NIC is no part of it: another
+    one is a change like others."""
+
+    target: str
+    peer: str
+
+
+Series = dict[SeriesKey, list[Reading]]
+DayRuns = list[float]
+"""Values of the runs of one day, path and boot, in order of time."""
+
+
+class DaysKnown(NamedTuple):
+    """``runs``: how many there are of in all."""
+
+    runs: int
+    days: dict[SeriesKey, list[DayRuns]]
+
+
+def series_of(state: Path, path: PathIdentity, workloads: Sequence[Workload]) -> Series:
+    """The series of that path and work, of the metrics it is judged by; empty where nothing was
+    measured. Raises UsageError where the history cannot be read."""
+    found: Series = defaultdict(list)
+    for run in watched_runs(state):
+        if (run.target, run.peer) == path:
+            for key, value in run.of(workloads).values.items():
+                found[key].append(Reading(run.time, value))
+    return {key: sorted(readings) for key, readings in found.items()}
+
+
+def days_of(
+    state: Path, is_of_host: Callable[[WatchedRun], bool], workloads: Sequence[Workload]
+) -> DaysKnown:
+    """The runs of the latest days, of universal time. Raises UsageError where the history cannot be
+    read, or holds what is no endpoint."""
+    runs = [run for run in watched_runs(state) if is_of_host(run)]
+    since = max((run.time for run in runs), default=0.0) - MOST_DAYS * DAY
+    used = 0
+    found: defaultdict[SeriesKey, defaultdict[tuple[str, ...], DayRuns]]
+    found = defaultdict(lambda: defaultdict(list))
+    for run in sorted((run for run in runs if run.time > since), key=lambda one: one.time):
+        seen = run.of(workloads)
+        used += bool(seen.values)
+        for key, value in seen.values.items():
+            found[key][run.target, run.peer, seen.boot, str(run.time // DAY)].append(value)
+    return DaysKnown(used, {key: list(days.values()) for key, days in found.items()})
