@@ -121,7 +121,7 @@ _NEAR = AT * HOUR - 2 * DAY
 
 def told(world: World, seed: str, runs: int, loss: int) -> tuple[Change, ...]:
     """Changes that are confirmed in a series of so many runs, with a loss at that one."""
-    noise = world.noise(random.Random(seed))
+    noise = world.noise(random.Random(seed))  # noqa: S311
     levels = (1.0 if hour < loss else LOSS for hour in range(runs))
     readings = [
         Reading(hour * HOUR, 1e9 * level * math.exp(next(noise)))
@@ -146,10 +146,10 @@ def table() -> str:
 
 def main(arguments: list[str]) -> int:
     """The exit code."""
-    print(f"seed {SEED}", file=sys.stderr)
+    sys.stderr.write(f"seed {SEED}\n")
     made = table()
     if not arguments:
-        print(made, end="")
+        sys.stdout.write(made)
         return 0
     text = PAGE.read_text("utf-8")
     before, _, rest = text.partition(BEGIN)
@@ -158,7 +158,9 @@ def main(arguments: list[str]) -> int:
         PAGE.write_text(f"{before}{BEGIN}{made}{END}{after}", "utf-8")
         return 0
     if old != made:
-        print(f"{PAGE.name} has another table: run {Path(__file__).name} --write", file=sys.stderr)
+        sys.stderr.write(
+            f"{PAGE.name} has another table: run scripts/{Path(__file__).name} --write\n"
+        )
     return int(old != made)
 
 

@@ -140,6 +140,12 @@ def _bench_search() -> click.Command:
     return command
 
 
+def _bench_watch() -> click.Command:
+    from vnicaudit.cli.bench.watch import command
+
+    return command
+
+
 def _bench_show() -> click.Command:
     from vnicaudit.cli.bench.show import command
 
@@ -264,6 +270,9 @@ _BENCH = {
     "run": CommandEntry("Measure one path, or compare arms or several paths.", _bench_run),
     "compare": CommandEntry("What has changed between two measurements.", _bench_compare),
     "search": CommandEntry("The highest rate at which hardly anything is lost.", _bench_search),
+    "watch": CommandEntry(
+        "Measure a path briefly every hour, and tell when it changed.", _bench_watch
+    ),
     "show": CommandEntry("What was measured, and when.", _bench_show),
     "profiles": CommandEntry(
         "What can be measured: shipped profiles, or one's own checked.", _bench_profiles

@@ -73,9 +73,7 @@ def learnt(state: Path, hosts: Collection[str], workloads: Sequence[Workload]) -
     return HostHistory(used, known, watched.watched)
 
 
-def _watched(
-    state: Path, hosts: Collection[str], workloads: Sequence[Workload]
-) -> HostHistory:
+def _watched(state: Path, hosts: Collection[str], workloads: Sequence[Workload]) -> HostHistory:
     """Scatter within days, of the runs of ``bench watch`` alone."""
     try:
         known = days_of(state, lambda run: _is_of(run, hosts), workloads)

@@ -253,7 +253,8 @@ _LEAST_Z = 2.5
 
 @lru_cache(maxsize=256)
 def _largest(n: int) -> tuple[float, ...]:
-    source, ranks = random.Random(SEED + n), [2 * rank for rank in range(n)]
+    source = random.Random(SEED + n)  # noqa: S311, an order is no secret
+    ranks = [2 * rank for rank in range(n)]
     found = []
     for _ in range(PERMUTATIONS):
         source.shuffle(ranks)
@@ -268,4 +269,3 @@ def _grid(n: int) -> int:
     while (further := max(length + 1, math.floor(length * _STEP))) <= n:
         length = further
     return length
-

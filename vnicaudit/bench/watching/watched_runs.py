@@ -105,9 +105,7 @@ def watched_runs(state: Path) -> Iterator[WatchedRun]:
             continue
         time, (path,) = _time(head.run.started), head.paths
         if time is not None:
-            yield WatchedRun(
-                folder, time, path.target, path.peer, path.hypervisor, head.workloads
-            )
+            yield WatchedRun(folder, time, path.target, path.peer, path.hypervisor, head.workloads)
 
 
 def _work(one: Workload) -> tuple[object, ...]:

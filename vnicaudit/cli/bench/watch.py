@@ -1,0 +1,244 @@
+"""``vnicaudit bench watch``: one short run in every period, and when the path changed."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.base.clock import moment
+from vnicaudit.cli.bench.options import (
+    LineOptions,
+    drawn_seed,
+    limits_of,
+    line_of,
+    line_options,
+    max_cpu_wait_option,
+    max_steal_option,
+)
+from vnicaudit.cli.options.output import OutputOptions, output_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.state import state_folder, state_option
+from vnicaudit.cli.output.files import ReportOutput
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.output.stdout import emit, flush
+from vnicaudit.cli.wiring import Wiring, pass_wiring
+from vnicaudit.errors import BusyError, EndpointError, MeasureError, UsageError
+
+if TYPE_CHECKING:
+    from vnicaudit.base.clock import Clock
+    from vnicaudit.bench.running.run import MeasurementRequest
+    from vnicaudit.bench.watching.state import SeriesState
+    from vnicaudit.model.measurement import BenchResult
+    from vnicaudit.remedy.adapters import GetAdapters
+
+PATIENCE = 30.0
+"""Seconds to wait for another measurement at the path's ends, before a period is skipped."""
+_CHANGED = 1
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_LEAST, _MOST = 60.0, 7 * 86_400.0
+
+_EPILOG = """\b
+Examples:
+  vnicaudit bench watch agent://web01,ssh://root@gen1
+  vnicaudit bench watch web=agent://web01,ssh://root@gen1 --every 30m \\
+      --metrics /var/lib/prometheus/node-exporter/vnicaudit-web.prom
+  vnicaudit bench watch agent://web01,ssh://root@gen1 --once --fail-on-change   for a timer
+
+\b
+Exit codes: 0 measured, or skipped since another measurement was under way; 1 a
+loss of the margin or more was confirmed by this run (--once --fail-on-change);
+2 usage, 4 an endpoint could not be reached, or no run counts (--once), 130
+interrupted."""
+
+
+class BenchWatchOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of ``vnicaudit bench watch``."""
+
+    path: str
+    profile: str
+    every: str
+    once: bool
+    fail_on_change: bool
+    metrics: str | None
+    max_steal: float | None
+    max_cpu_wait: float | None
+    line: LineOptions
+    state: str | None
+    output: OutputOptions
+
+
+@click.command("watch", epilog=_EPILOG)
+@click.argument("path", metavar="PATH")
+@click.option(
+    "-p",
+    "--profile",
+    default="smoke",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="Measure the workloads of this profile, one run each: see `vnicaudit bench profiles`.",
+)
+@click.option(
+    "--every",
+    default="1h",
+    show_default=True,
+    metavar="PERIOD",
+    help="Start a run in every PERIOD (`30m`, `2h`, `1d`; one minute to seven days).",
+)
+@click.option("--once", is_flag=True, help="Make one run and end: for systemd timers and cron.")
+@click.option(
+    "--fail-on-change",
+    is_flag=True,
+    help="With --once: exit with 1 when this run confirms a loss of the margin or more.",
+)
+@click.option(
+    "--metrics",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="After each run write metrics to FILE, for node_exporter's textfile collector.",
+)
+@max_steal_option
+@max_cpu_wait_option
+@line_options
+@state_option
+@output_options
+@pass_wiring
+@as_record(BenchWatchOptions)
+def command(options: BenchWatchOptions, wiring: Wiring) -> int:
+    """Measure PATH briefly in every period, and tell when its level changed.
+
+    A change is told once two looks in a row, six hours apart, have found it. Every run is kept with
+    the label `watch`: see `vnicaudit bench show`.
+    """
+    every = period_of(options.every)
+    if options.fail_on_change and not options.once:
+        raise UsageError("--fail-on-change needs --once: without it, watching does not end")
+    if options.metrics is not None:
+        with ReportOutput(options.metrics, readable=True) as output:
+            output.abandon()
+    request = request_of(options, wiring.adapters)
+    return _once(options, request) if options.once else watch(options, request, every, time)
+
+
+def watch(
+    options: BenchWatchOptions, request: MeasurementRequest, every: float, clock: Clock
+) -> int:
+    """A run in every period, until it is interrupted; one that fails is told, and others follow."""
+    from vnicaudit.bench.watching.periods import periods
+
+    for _number in periods(every, clock):
+        try:
+            _once(options, request)
+        except (EndpointError, MeasureError) as error:
+            tell(f"this period is skipped: {error}")
+            _noted(options, request)
+    return 0
+
+
+def period_of(text: str) -> float:
+    """Seconds. Raises UsageError."""
+    match = re.fullmatch(r"(\d{1,6})([smhd])", text, re.ASCII)
+    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
+    if not _LEAST <= seconds <= _MOST:
+        raise UsageError(f"--every {text!r}: a number with s, m, h or d, from 60s to 7d")
+    return seconds
+
+
+def request_of(options: BenchWatchOptions, adapters: GetAdapters) -> MeasurementRequest:
+    """One run of each workload. Raises UsageError where it cannot be made."""
+    from vnicaudit.bench.paths import parse_paths
+    from vnicaudit.bench.profiles.load import load_profile
+    from vnicaudit.bench.running.run import MeasurementRequest, measurement_terms_of
+    from vnicaudit.bench.watching.watched_runs import LABEL
+
+    profile = replace(load_profile(options.profile), looks=(1,), alphas=(0.05,))
+    paths = parse_paths((options.path,))
+    request = MeasurementRequest(
+        profile=profile,
+        paths=paths,
+        arms={},
+        states={},
+        labels={LABEL: paths[0].name},
+        line=line_of(options.line),
+        seed=drawn_seed(),
+        limits=limits_of(profile, options.max_steal, options.max_cpu_wait),
+        adapters=adapters,
+        patience=PATIENCE,
+    )
+    measurement_terms_of(request)
+    return request
+
+
+def _once(options: BenchWatchOptions, request: MeasurementRequest) -> int:
+    """A run, its lines and metrics; the exit code. Raises EndpointError, MeasureError."""
+    from vnicaudit.reports.bench.watch_line import watch_line
+
+    result = _measured(options, request)
+    states = _noted(options, request)
+    if result is None:
+        return 0
+    for one in states:
+        emit(f"{watch_line(one)}\n")
+    flush()
+    if not any(one.valid for one in result.samples):
+        tell("no run counts: see `vnicaudit bench show`")
+        return EndpointError.exit_code
+    return _CHANGED if options.fail_on_change and lost(states, result.run.started) else 0
+
+
+def _measured(options: BenchWatchOptions, request: MeasurementRequest) -> BenchResult | None:
+    """None where another measurement has the turn."""
+    from vnicaudit.bench.running.run import bench
+    from vnicaudit.cli.bench.output import BenchProgress
+
+    progress = BenchProgress(options.output)
+    try:
+        return bench(request, Path(state_folder(options.state)), progress)[0]
+    except BusyError as error:
+        progress.clear()
+        tell(f"this period is skipped: {error}")
+        return None
+    finally:
+        progress.clear()
+
+
+def _noted(options: BenchWatchOptions, request: MeasurementRequest) -> tuple[SeriesState, ...]:
+    """The series so far, and their metrics written."""
+    states = _states(request, Path(state_folder(options.state)))
+    _write_metrics(options.metrics, request.paths[0].name, states)
+    return states
+
+
+def _states(request: MeasurementRequest, state: Path) -> tuple[SeriesState, ...]:
+    from vnicaudit.bench.watching.series import PathIdentity
+    from vnicaudit.bench.watching.state import states_of
+
+    (path,) = request.paths
+    identity = PathIdentity(path.target, path.peer)
+    return tuple(states_of(state, identity, request.profile.workloads, request.profile.margins))
+
+
+def lost(states: Iterable[SeriesState], started: str) -> bool:
+    """True where the run that began then confirmed a loss."""
+    began = moment(started).timestamp()
+    return any(
+        one.change is not None and one.change.worse and one.change.confirmed == began
+        for one in states
+    )
+
+
+def _write_metrics(place: str | None, name: str, states: Sequence[SeriesState]) -> None:
+    """Metrics in the place of those before, whole or not at all. Raises UsageError."""
+    if place is None:
+        return
+    from vnicaudit.reports.metrics.families import written
+    from vnicaudit.reports.metrics.watch import watch_families
+
+    with ReportOutput(place, readable=True) as output:
+        output.finish(written(watch_families(name, states, time.time()), "prometheus"))

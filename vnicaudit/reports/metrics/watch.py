@@ -1,0 +1,35 @@
+"""Metrics of a watched path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vnicaudit.bench.watching.state import SeriesState
+from vnicaudit.reports.metrics.families import Family, Labels, gauge
+
+MAX_SERIES = 100
+"""Of a path, the first ones of its profile."""
+
+
+def watch_families(path: str, states: Sequence[SeriesState], now: float) -> Iterator[Family]:
+    """The families of a path of that name; ``now``: Unix time. Labels are that name, and workloads
+    and metrics of its profile: nothing that changes from run to run."""
+    shown = [(_labels(path, one), one) for one in states[:MAX_SERIES]]
+    yield gauge("watch_value", "Value of the last run that counts, in the unit of the metric.",
+                ((labels, one.last.value) for labels, one in shown))  # fmt: skip
+    yield gauge("watch_centre", "Median of a week's runs since the last change.",
+                ((labels, one.result.centre) for labels, one in shown
+                 if one.result.centre is not None))  # fmt: skip
+    yield gauge("watch_change", "Confirmed within a week: -1 a loss, 1 a gain, 0 neither.",
+                ((labels, one.flag(now)) for labels, one in shown))  # fmt: skip
+    yield gauge("watch_drifting", "1 where days resemble one another: no change can be named.",
+                ((labels, int(one.result.drifts)) for labels, one in shown))  # fmt: skip
+    yield gauge("watch_age_seconds", "Age of the last run that counts, when this was written.",
+                ((labels, max(0.0, now - one.last.time)) for labels, one in shown),
+                "seconds")  # fmt: skip
+    yield gauge("watch_run_timestamp_seconds", "Begin of the last run that counts, Unix time.",
+                ((labels, one.last.time) for labels, one in shown), "seconds")  # fmt: skip
+
+
+def _labels(path: str, one: SeriesState) -> Labels:
+    return (("path", path), ("workload", one.key.workload), ("metric", one.key.metric))
