@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from vnicaudit.bench.judging.effect import margin_of
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.bench.watching.changes import DAY, HOUR, Change, Reading, judged
+from vnicaudit.bench.watching.changes import DAY, HOUR, Change, Reading, judge_series
 
 PAGE = Path(__file__).parents[1] / "docs/explanation/measuring.md"
 BEGIN, END = "<!-- watch: begin -->\n", "<!-- watch: end -->\n"
@@ -127,7 +127,7 @@ def told(world: World, seed: str, runs: int, loss: int) -> tuple[Change, ...]:
         Reading(hour * HOUR, 1e9 * level * math.exp(next(noise)))
         for hour, level in enumerate(levels)
     ]
-    return judged(readings, _METRIC, margin_of(_METRIC, {})).changes
+    return judge_series(readings, _METRIC, margin_of(_METRIC, {})).changes
 
 
 def table() -> str:

@@ -12,10 +12,10 @@ from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.watching.changes import (
     ALPHA,
     PERMUTATIONS,
-    Judged,
     Reading,
+    SeriesJudgement,
     _best_split,
-    judged,
+    judge_series,
     p_of,
 )
 
@@ -30,8 +30,8 @@ def series(levels: list[float], noise: float = 0.02, seed: int = 3) -> list[Read
     ]
 
 
-def told(levels: list[float], metric: str = "goodput", **more: float) -> Judged:
-    return judged(series(levels, **more), METRICS[metric], 100 * METRICS[metric].margin)
+def told(levels: list[float], metric: str = "goodput", noise: float = 0.02) -> SeriesJudgement:
+    return judge_series(series(levels, noise), METRICS[metric], 100 * METRICS[metric].margin)
 
 
 def test_a_loss_is_told_once_with_its_time_and_size() -> None:
@@ -60,14 +60,16 @@ def test_less_than_the_margin_is_no_change() -> None:
 def test_looking_after_every_run_tells_nothing_more() -> None:
     """What is confirmed is confirmed at the same look, however often it is asked before."""
     readings = series([1e9] * 100 + [8.5e8] * 60)
-    whole = judged(readings, GOODPUT, 5.0).changes
-    first = next(n for n in range(len(readings) + 1) if judged(readings[:n], GOODPUT, 5.0).changes)
-    assert judged(readings[:first], GOODPUT, 5.0).changes == whole[:1]
+    whole = judge_series(readings, GOODPUT, 5.0).changes
+    first = next(
+        n for n in range(len(readings) + 1) if judge_series(readings[:n], GOODPUT, 5.0).changes
+    )
+    assert judge_series(readings[:first], GOODPUT, 5.0).changes == whole[:1]
     assert readings[first - 1].time == whole[0].confirmed
 
 
 def test_few_runs_are_not_judged() -> None:
-    assert judged([], GOODPUT, 5.0) == Judged((), None, 0, drifts=False)
+    assert judge_series([], GOODPUT, 5.0) == SeriesJudgement((), None, 0, drifts=False)
     assert told([1e9] * 8 + [1e8] * 8).changes == ()
 
 

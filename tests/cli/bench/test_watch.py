@@ -5,20 +5,23 @@ from __future__ import annotations
 import signal
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.adapters import open_endpoint
+from tests.bench.judging.made import TCP
 from tests.bench.watching.made import HOUR, START, at, watched
 from tests.cli.command import vnicaudit
 from tests.cli.records import options_of
 from tests.cli.two_ends import Running, TwoEnds, two_ends
 from tests.promtool import checked_metrics
-from vnicaudit.bench.endpoints.opening import open_endpoint
 from vnicaudit.bench.endpoints.turns import TakesTurns
 from vnicaudit.bench.watching.periods import periods
 from vnicaudit.bench.watching.series import PathIdentity
 from vnicaudit.bench.watching.state import states_of
+from vnicaudit.cli.adapters import adapters
 from vnicaudit.cli.bench import watch
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.metrics.families import written
@@ -62,13 +65,14 @@ def test_one_run_its_line_and_its_metrics(ends: TwoEnds, tmp_path: Path) -> None
     place = tmp_path / "web.prom"
     assert stat.S_IMODE(place.stat().st_mode) == 0o644
     text = checked_metrics(place.read_text())
-    assert 'vnicaudit_watch_change{path="web",workload="iperf3.tcp.tx.c1.64k",metric="goodput"} 0' in text  # fmt: skip
+    labels = '{path="web",workload="iperf3.tcp.tx.c1.64k",metric="goodput"}'
+    assert f"vnicaudit_watch_change{labels} 0\n" in text
     listed = vnicaudit("bench", "show", "--state", tmp_path / "state")
     assert listed.stdout.endswith("  web: measured\n")
 
 
 def test_a_period_is_skipped_while_another_measures(ends: TwoEnds, tmp_path: Path) -> None:
-    with open_endpoint(f"netns://{ends.target}") as end:
+    with closing(open_endpoint(f"netns://{ends.target}")) as end:
         assert isinstance(end, TakesTurns)
         assert end.take_turn("another").held is True
         done = Running(
@@ -99,19 +103,20 @@ def test_periods_do_not_drift_and_leave_out_what_is_over() -> None:
 
 
 def test_only_the_run_that_confirms_a_loss_fails(tmp_path: Path) -> None:
-    from tests.bench.judging.made import TCP
-
+    path = PathIdentity("agent://web01", "ssh://gen1")
     codes = []
-    for hour in range(72):
+    for hour in range(84):
         watched(tmp_path, START + hour * HOUR, [(1e9 if hour < 60 else 5e8) + hour * 7 % 10])
-        if hour >= 58:
-            states = tuple(states_of(tmp_path, PathIdentity("agent://web01", "ssh://gen1"), [TCP], {}))  # fmt: skip
-            codes.append(watch.lost(states, at(START + hour * HOUR)))
+        if hour >= 64:
+            states = tuple(states_of(tmp_path, path, [TCP], {}))
+            codes.append(watch.confirms_loss(states, at(START + hour * HOUR)))
     assert codes.count(True) == 1
     assert not codes[-1]
-    text = checked_metrics("".join(written(watch_families("web", states, START + 73 * HOUR), "prometheus")))  # fmt: skip
-    assert 'vnicaudit_watch_change{path="web",workload="tcp",metric="goodput"} -1' in text
-    assert "vnicaudit_watch_age_seconds{path=\"web\",workload=\"tcp\",metric=\"goodput\"} 7200" in text  # fmt: skip
+    families = watch_families("web", states, START + 85 * HOUR)
+    text = checked_metrics("".join(written(families, "prometheus")))
+    labels = '{path="web",workload="tcp",metric="goodput"}'
+    assert f"vnicaudit_watch_change{labels} -1\n" in text
+    assert f"vnicaudit_watch_age_seconds{labels} 7200\n" in text
 
 
 @pytest.mark.parametrize("text", ["1", "0s", "59s", "8d", "-1h", "1.5h", "٣h"])
@@ -128,8 +133,6 @@ def test_failing_needs_an_end() -> None:
 
 
 def test_it_waits_for_a_short_time_only() -> None:
-    from vnicaudit.cli.adapters import adapters
-
     options = options_of(watch.command, "agent://web01,ssh://gen1")
     assert isinstance(options, watch.BenchWatchOptions)
     request = watch.request_of(options, adapters)

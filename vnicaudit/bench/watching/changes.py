@@ -87,18 +87,18 @@ class Change(NamedTuple):
         return self.percent < 0
 
 
-class Judged(NamedTuple):
+class SeriesJudgement(NamedTuple):
     """A series as it is judged so far. ``centre``: median of the last week's runs since the last
-    change; None without runs. ``judged``: runs at the newest look, 0: too few for one. ``drifts``:
+    change; None without runs. ``runs_judged``: runs at the newest look, 0: too few for one. ``drifts``:
     days resemble one another, no moment can be named."""
 
     changes: tuple[Change, ...]
     centre: float | None
-    judged: int
+    runs_judged: int
     drifts: bool
 
 
-class _Found(NamedTuple):
+class _LookResult(NamedTuple):
     """A look. ``change`` None: there is none."""
 
     change: Change | None
@@ -110,11 +110,11 @@ class _Split(NamedTuple):
     z: float
 
 
-def judged(readings: Sequence[Reading], metric: Metric, margin: float) -> Judged:
+def judge_series(readings: Sequence[Reading], metric: Metric, margin: float) -> SeriesJudgement:
     """The changes of a series in order of time, each told once. ``margin``: per cent, or points of
     a share."""
     changes: list[Change] = []
-    begin, last, count = 0, _Found(None), 0
+    begin, last, count = 0, _LookResult(None), 0
     for end in _looks(readings):
         begin = max(begin, _first_since(readings, readings[end].time - FAR, begin))
         series = readings[begin : end + 1]
@@ -123,9 +123,9 @@ def judged(readings: Sequence[Reading], metric: Metric, margin: float) -> Judged
         if now.change is not None and _agree(last.change, now.change):
             changes.append(now.change)
             begin = _first_since(readings, now.change.since, begin)
-            now = _Found(None)
+            now = _LookResult(None)
         last = now
-    return Judged(tuple(changes), _centre(readings[begin:]), count, last.drifts)
+    return SeriesJudgement(tuple(changes), _centre(readings[begin:]), count, last.drifts)
 
 
 def _looks(readings: Sequence[Reading]) -> Iterator[int]:
@@ -153,22 +153,22 @@ def _centre(readings: Sequence[Reading]) -> float | None:
     return median([one.value for one in readings if one.time > readings[-1].time - RECENT])
 
 
-def _look(series: Sequence[Reading], metric: Metric, margin: float) -> _Found:
+def _look(series: Sequence[Reading], metric: Metric, margin: float) -> _LookResult:
     """The change that the series has, as far as its last run."""
     runs = [one for one in series[-MOST_RUNS:] if one.time > series[-1].time - RECENT]
     if len(runs) < FEWEST_RUNS or runs[-1].time - runs[0].time < _LEAST_SPAN:
-        return _Found(None)
+        return _LookResult(None)
     runs = runs[-_grid(len(runs)) :]
     split = _split(runs)
     if not _resemble(runs, split):
-        return _Found(_change(runs, split, metric, margin, "runs", series[-1].time))
+        return _LookResult(_change(runs, split, metric, margin, "runs", series[-1].time))
     days = list(_days(series))
     if len(days) < FEWEST_DAYS:
-        return _Found(None)
+        return _LookResult(None)
     split = _split(days)
     if _resemble(days, split):
-        return _Found(None, drifts=True)
-    return _Found(_change(days, split, metric, margin, "days", series[-1].time))
+        return _LookResult(None, drifts=True)
+    return _LookResult(_change(days, split, metric, margin, "days", series[-1].time))
 
 
 def _days(series: Sequence[Reading]) -> Iterator[Reading]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vnicaudit.bench.judging.effect import margin_of
 from vnicaudit.bench.metrics import METRICS, Metric
-from vnicaudit.bench.watching.changes import DAY, Change, Judged, Reading, judged
+from vnicaudit.bench.watching.changes import DAY, Change, Reading, SeriesJudgement, judge_series
 from vnicaudit.bench.watching.series import PathIdentity, series_of
 from vnicaudit.bench.watching.watched_runs import SeriesKey
 from vnicaudit.model.measurement import Workload
@@ -23,7 +23,7 @@ class SeriesState(NamedTuple):
     key: SeriesKey
     runs: int
     last: Reading
-    result: Judged
+    result: SeriesJudgement
 
     @property
     def metric(self) -> Metric:
@@ -56,5 +56,5 @@ def states_of(
         for name in workload.decides:
             key = SeriesKey(workload.id, name)
             if readings := series.get(key):
-                result = judged(readings, METRICS[name], margin_of(METRICS[name], margins))
+                result = judge_series(readings, METRICS[name], margin_of(METRICS[name], margins))
                 yield SeriesState(key, len(readings), readings[-1], result)

@@ -137,7 +137,7 @@ def watch(
             _once(options, request)
         except (EndpointError, MeasureError) as error:
             tell(f"this period is skipped: {error}")
-            _noted(options, request)
+            _written_states(options, request)
     return 0
 
 
@@ -180,7 +180,7 @@ def _once(options: BenchWatchOptions, request: MeasurementRequest) -> int:
     from vnicaudit.reports.bench.watch_line import watch_line
 
     result = _measured(options, request)
-    states = _noted(options, request)
+    states = _written_states(options, request)
     if result is None:
         return 0
     for one in states:
@@ -189,7 +189,7 @@ def _once(options: BenchWatchOptions, request: MeasurementRequest) -> int:
     if not any(one.valid for one in result.samples):
         tell("no run counts: see `vnicaudit bench show`")
         return EndpointError.exit_code
-    return _CHANGED if options.fail_on_change and lost(states, result.run.started) else 0
+    return _CHANGED if options.fail_on_change and confirms_loss(states, result.run.started) else 0
 
 
 def _measured(options: BenchWatchOptions, request: MeasurementRequest) -> BenchResult | None:
@@ -208,7 +208,9 @@ def _measured(options: BenchWatchOptions, request: MeasurementRequest) -> BenchR
         progress.clear()
 
 
-def _noted(options: BenchWatchOptions, request: MeasurementRequest) -> tuple[SeriesState, ...]:
+def _written_states(
+    options: BenchWatchOptions, request: MeasurementRequest
+) -> tuple[SeriesState, ...]:
     """The series so far, and their metrics written."""
     states = _states(request, Path(state_folder(options.state)))
     _write_metrics(options.metrics, request.paths[0].name, states)
@@ -224,7 +226,7 @@ def _states(request: MeasurementRequest, state: Path) -> tuple[SeriesState, ...]
     return tuple(states_of(state, identity, request.profile.workloads, request.profile.margins))
 
 
-def lost(states: Iterable[SeriesState], started: str) -> bool:
+def confirms_loss(states: Iterable[SeriesState], started: str) -> bool:
     """True where the run that began then confirmed a loss."""
     began = moment(started).timestamp()
     return any(

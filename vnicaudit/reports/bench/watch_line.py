@@ -22,11 +22,11 @@ def watch_line(one: SeriesState) -> str:
 def _words(one: SeriesState) -> str:
     if one.change is not None:
         return _changed(one, one.change)
-    if not one.result.judged or one.runs < FEWEST_RUNS:
+    if not one.result.runs_judged or one.runs < FEWEST_RUNS:
         return f"not judged yet: {count(one.runs, 'run')} so far"
     if one.result.drifts:
         return "it drifts from day to day: no moment of a change can be named"
-    return f"no change in {count(one.result.judged, 'run')}"
+    return f"no change in {count(one.result.runs_judged, 'run')}"
 
 
 def _changed(one: SeriesState, change: Change) -> str:
