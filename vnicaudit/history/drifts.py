@@ -152,7 +152,7 @@ Key = tuple[int, object]
 def _sides(
     rows: Iterator[tuple[object, _Interval, Sequence[object]]], pair: _Pair
 ) -> dict[Key, _Sides]:
-    """What differs, by its key."""
+    """The NICs or findings that differ between the two audits, by key."""
     things: dict[Key, _Sides] = {}
     for thing, interval, values in rows:
         if interval.host in pair.hosts:
@@ -267,7 +267,7 @@ def _nic_drift(sides: _Sides, course: _Course) -> Iterator[NicRecord]:
     elif before is not None and after is not None:
         old, new = before[2], after[2]
         changes = {
-            name: (_shown(getattr(old, name)), _shown(getattr(new, name)))
+            name: (_plain_value(getattr(old, name)), _plain_value(getattr(new, name)))
             for name in changed_columns(old, new)
         }
         if changes:
@@ -281,7 +281,7 @@ def _nic_side(values: Sequence[object] | None) -> tuple[str, str, NicFacts] | No
     return str(name), str(site), NicFacts._make(facts)
 
 
-def _shown(value: str | int | bytes | None) -> str | int | None:
+def _plain_value(value: str | int | bytes | None) -> str | int | None:
     return uuid_text(value) if isinstance(value, (bytes, memoryview)) else value
 
 

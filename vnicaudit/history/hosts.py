@@ -8,8 +8,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, select, update
 
 from vnicaudit.history.bulk import Row, insert_rows
-from vnicaudit.history.kept import KeptReading
 from vnicaudit.history.known import Counts, Inventoried, KnownHost, chunks, known_hosts
+from vnicaudit.history.packed_reading import KeptReading
 from vnicaudit.history.rows import digest, milliseconds, printable
 from vnicaudit.history.tables import basis, basis_rule, host, inventory, reading
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, HostStatus, InventoryHost
@@ -85,9 +85,9 @@ def counts_of(one: HostReading) -> Counts:
 
 
 class HostWork(NamedTuple):
-    """What an audit says of one host, beside what was known of it. ``row``: its row among the
-    readings, without the audit; ``is_unchanged``: it was read, and nothing was new; ``reading``:
-    what is to be compared with what was known; None: nothing is."""
+    """One host of an audit, with its state before (``known``). ``row``: its row in the table of
+    readings, without the audit; ``is_unchanged``: it was read, and nothing was new; ``reading``: to
+    be compared with the state before, None: no comparison is needed."""
 
     known: KnownHost
     status: HostStatus
