@@ -28,7 +28,8 @@ model/subject.py:others platforms/libvirt/workers.py:ended platforms/openstack/l
 platforms/qemu/words.py:all remedy/applying/clouds/server.py:_when
 remedy/applying/domains/guarded_trial.py:ended remedy/applying/journal/notes.py:all
 remedy/applying/journal/past_run.py:ended remedy/applying/journal/past_run.py:begun
-remedy/applying/runner.py:Ended remedy/guest/batch.py:wanted remedy/reading.py:judged remedy/trial.py:ended
+remedy/applying/runner.py:Ended remedy/guest/batch.py:wanted remedy/reading.py:judged
+remedy/trial.py:ended
 reports/bench/verdict/block.py:why reports/bench/verdict/block.py:_why
 reports/runs/verification.py:Seen reports/wrap.py:shown audit/judging/descriptions.py:named
 rule_cases/servers.py:kept """

@@ -1,4 +1,4 @@
-"""What is remembered of a run: enough to carry it on, or to take it back, after any crash.
+"""The memory of a run: enough to carry it on, or to take it back, after any crash.
 
 ``state.py`` is the folder that runs are kept in, and its locks. ``run_request.py`` is what was
 asked for, ``events.py`` each kind of line, ``journal_line.py`` the form of a line, which shows
