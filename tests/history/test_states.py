@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
-from tests.history.fleets import TestDomain, TestNic, audit, host, reading
+from tests.history.fleets import TestDomain, TestNic, audit, host, reading, timestamp
 from vnicaudit.history.history import History
 from vnicaudit.model.fleet import HostReading, InventoryHost
+from vnicaudit.model.refs import NicRef
 
 A, B = host("kvm1", "north"), host("kvm2", "south")
 MAC = "52:54:00:00:00:01"
@@ -193,3 +195,30 @@ def test_an_unchanged_host_is_one_row(history: History) -> None:
     days.audit(reading(A, [SLOW], 1))
     stored = history.store(audit("b", 2, [A, B]), [reading(A, [SLOW], 2)])
     assert (stored.ok, stored.unchanged) == (1, 1)
+
+
+def test_a_hostile_definition_costs_nobody_the_audit(history: History) -> None:
+    """What no column or index of a database holds: zero bytes, half characters, great numbers."""
+    one = reading(A, [SLOW], 1)
+    (domain,) = one.audited
+    name = "a\0\udcff\U0001f600" + "x" * 9000
+    row = msgspec.structs.replace(
+        domain.rows[0], domain=name, mac="m\0" * 5000, machine="\udc80", vcpus=10**15
+    )
+    finding = msgspec.structs.replace(
+        domain.findings[0], message=name, fingerprint="f" * 9000, about=NicRef(name, None, row.mac)
+    )
+    judged = msgspec.structs.replace(
+        domain, subject=name, uuid="\udcff" * 99, rows=(row,), findings=(finding,)
+    )
+    hostile = msgspec.structs.replace(one, audited=(judged,), digest="1")
+    for day in (1, 2):
+        history.store(audit(f"a{day}", day, [A]), [hostile])
+    hostile = msgspec.structs.replace(hostile, digest="2", finished=timestamp(3))
+    history.store(audit("a3", 3, [A]), [hostile])
+    assert states(history) == ["known"]
+    with history.database.reading() as connection:
+        found = connection.exec_driver_sql("SELECT domain, vcpus, machine FROM nics").fetchall()
+    assert [tuple(each) for each in found] == [
+        ("a\\x00\\udcff\U0001f600" + "x" * 9000, 2**31 - 1, "\\udc80")
+    ]

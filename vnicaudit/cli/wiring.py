@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from vnicaudit.cli.platforms import PlatformRegistry
     from vnicaudit.cli.remedy.controller import Controller
     from vnicaudit.fleet.sink import ReadingSink
+    from vnicaudit.history.place import HistoryPlace
     from vnicaudit.remedy.adapters import Adapters
 
 
@@ -38,21 +38,24 @@ def every_platform() -> PlatformRegistry:
     return shipped()
 
 
-def no_sink(state: Path) -> None:
-    """Return None: nothing takes the audits of a fleet."""
-    del state
+def remembered(place: HistoryPlace, is_named: bool, quiet: bool) -> ReadingSink | None:
+    """The history at a place, which takes the audits of a fleet; None where a library for it is
+    missing and nobody named the place."""
+    from vnicaudit.cli.history.sink import history_sink
+
+    return history_sink(place, is_named=is_named, quiet=quiet)
 
 
 class Wiring(NamedTuple):
     """``adapters``: what platforms do for the remedy and the lab. ``controller``: nova-manage at an
     endpoint, by its command line, each run of which may take so many seconds; raises UsageError for
     what is no endpoint. ``platforms``: what is read, planned and changed. ``sink``: what takes the
-    audits of a fleet, by the state folder; None: nothing."""
+    audits of a fleet, by the place of the history; None: nothing."""
 
     adapters: Callable[[], Adapters] = adapters
     controller: Callable[[str, tuple[str, ...], float], Controller] = open_controller
     platforms: Callable[[], PlatformRegistry] = every_platform
-    sink: Callable[[Path], ReadingSink | None] = no_sink
+    sink: Callable[[HistoryPlace, bool, bool], ReadingSink | None] = remembered
 
 
 pass_wiring = click.make_pass_decorator(Wiring, ensure=True)

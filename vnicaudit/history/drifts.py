@@ -119,7 +119,8 @@ def _interval_columns(table: Table) -> list[ColumnElement[object]]:
 
 
 class _Course(NamedTuple):
-    """How something began after the first audit, and ended up to the second."""
+    """How something that holds at the second audit began, and how something that held at the first
+    one ended: changes in between are neither."""
 
     began_as: str = ""
     ended_as: str = ""
@@ -176,9 +177,10 @@ def _courses(
             query.where(column.in_(some))
         ):
             had = found.get((number, value), _Course())
-            if opened > pair.before and not had.began_as:
+            if opened <= pair.after and began not in _CHANGES:
                 had = had._replace(began_as=began)
-            if closed is not None and closed <= pair.after:
+            is_end = closed is not None and closed > pair.before and ended not in _CHANGES
+            if is_end and not had.ended_as:
                 had = had._replace(ended_as=ended)
             found[(number, value)] = had
     return found

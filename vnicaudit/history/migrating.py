@@ -9,7 +9,7 @@ from sqlalchemy import Connection, inspect, select, table
 from sqlalchemy.sql.expression import column
 
 from vnicaudit.base.private_files import writing
-from vnicaudit.errors import UsageError
+from vnicaudit.errors import MissingExtraError, UsageError
 from vnicaudit.history.database import Database
 from vnicaudit.history.place import HistoryPlace
 from vnicaudit.history.views import create_views, drop_views
@@ -104,9 +104,11 @@ def copy_file(database: Database, schema: str) -> Path:
 
 def _migrate(connection: Connection) -> None:
     """In the transaction that the connection is in."""
-    from alembic import command
-    from alembic.config import Config
-
+    try:  # loaded for this alone
+        from alembic import command
+        from alembic.config import Config
+    except ModuleNotFoundError:
+        raise MissingExtraError("a history", "history") from None
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection

@@ -69,11 +69,10 @@ def prepare_file(path: Path) -> None:
 def check_extras(kind: Kind) -> None:
     """Raises MissingExtraError where a library is not installed that this kind of place needs."""
     try:
-        import alembic
         import sqlalchemy
     except ModuleNotFoundError:
         raise MissingExtraError("a history", "history") from None
-    del alembic, sqlalchemy
+    del sqlalchemy
     if kind == "postgresql":
         try:
             import psycopg

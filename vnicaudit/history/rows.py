@@ -19,6 +19,8 @@ from vnicaudit.model.report import Audited, NicRow
 
 HASH = 16
 """Bytes of a digest."""
+_ADDRESS_MAX = 64
+_NUMBER_MAX = 2**31 - 1
 
 
 class NicFacts(NamedTuple):
@@ -114,6 +116,8 @@ def uuid_text(data: bytes | None) -> str | None:
 
 def fingerprint_bytes(text: str) -> bytes:
     """A fingerprint's digits as bytes; what is none, digested."""
+    if len(text) > 2 * HASH:
+        return digest(text)
     try:
         return bytes.fromhex(text)
     except ValueError:
@@ -138,21 +142,41 @@ def _nic(row: NicRow, name: str, uuid: bytes | None) -> NicFacts:
         name,
         uuid,
         row.index,
-        row.mac,
-        row.type,
-        row.origin,
-        row.owner,
-        row.arch,
-        row.machine,
-        row.vcpus,
-        model.declared,
-        model.effective,
+        _address(row.mac),
+        _word(row.type),
+        _word(row.origin),
+        _word(row.owner),
+        _word_or_none(row.arch),
+        _word_or_none(row.machine),
+        _number(row.vcpus),
+        _word_or_none(model.declared),
+        _word_or_none(model.effective),
         None if vhost is None else int(vhost),
-        row.queues.effective,
-        row.rx_queue_size.effective,
-        row.tx_queue_size.effective,
+        _number(row.queues.effective),
+        _number(row.rx_queue_size.effective),
+        _number(row.tx_queue_size.effective),
         int(row.starts),
     )
+
+
+def _printable_or_none(text: str | None) -> str | None:
+    return None if text is None else printable(text)
+
+
+_word = lru_cache(maxsize=4096)(printable)
+_word_or_none = lru_cache(maxsize=4096)(_printable_or_none)
+"""Of texts that many NICs share."""
+
+
+def _address(mac: str | None) -> str | None:
+    """A MAC address; what a definition has in its place is cut to what an index takes."""
+    return None if mac is None else printable(mac)[:_ADDRESS_MAX]
+
+
+@lru_cache(maxsize=4096)
+def _number(value: int | None) -> int | None:
+    """A number of a definition, as far as a column holds it."""
+    return value if value is None else max(-_NUMBER_MAX, min(value, _NUMBER_MAX))
 
 
 SUPPRESSED = 1
@@ -187,7 +211,7 @@ def _finding(
         scope,
         subject,
         uuid,
-        mac,
+        _address(mac),
         index,
         None if file is None else printable(file),
     )

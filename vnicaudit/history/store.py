@@ -69,8 +69,8 @@ class _AuditWriter:
         )  # fmt: skip
 
     def _work(self, readings: Iterable[KeptReading]) -> Iterator[HostWork]:
-        """Each host's reading, the first one where there are two; what no inventory has is
-        refused."""
+        """Each host's reading, the first one where there are two; every host is in the
+        inventory of its audit."""
         done = set()
         started = milliseconds(self._audit.started)
         for one in readings:

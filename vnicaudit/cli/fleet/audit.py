@@ -7,6 +7,7 @@ import click
 from vnicaudit.cli.fleet.options import inventory_options, running_options, sample_options
 from vnicaudit.cli.fleet.request import FleetAuditOptions, fleet_request
 from vnicaudit.cli.fleet.run import audit_fleet
+from vnicaudit.cli.options.history import history_option
 from vnicaudit.cli.options.output import output_options
 from vnicaudit.cli.options.reading import reading_options
 from vnicaudit.cli.options.records import as_record
@@ -39,6 +40,7 @@ explained), 5 another audit of this fleet is under way, 130 interrupted."""
     is_flag=True,
     help="Go on with the last audit, which was interrupted: read only the hosts that it had not.",
 )
+@history_option
 @state_option
 @reporting_options
 @redaction_options
@@ -51,6 +53,7 @@ def command(options: FleetAuditOptions, wiring: Wiring) -> int:
 
     Hosts are read in parallel, over read-only connections; nothing is changed. A host that cannot
     be read, or stops answering, costs itself: the others are reported, and the exit code is 4.
-    What was read is kept in the state directory, so that an interrupted audit can be resumed.
+    What was read is kept in the state directory, so that an interrupted audit can be resumed, and
+    remembered in the history: see `vnicaudit history`, `trend` and `drift`.
     """
     return audit_fleet(fleet_request(options, wiring), wiring)

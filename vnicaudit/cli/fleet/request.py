@@ -22,6 +22,7 @@ from vnicaudit.cli.fleet.options import (
 )
 from vnicaudit.cli.fleet.sources import sources_of
 from vnicaudit.cli.options.cloud_filters import ServerOptions
+from vnicaudit.cli.options.history import HistoryOptions
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.options.reading import FileOptions, NovaOptions, ReadingOptions
 from vnicaudit.cli.options.redaction import RedactionOptions
@@ -44,6 +45,7 @@ class FleetAuditOptions(msgspec.Struct, frozen=True):
     running: RunningOptions
     sampling: SampleOptions
     resume: bool
+    history: str | None
     state: str | None
     reporting: ReportingOptions
     redaction: RedactionOptions
@@ -63,6 +65,7 @@ class FleetRequest(msgspec.Struct, frozen=True):
     limits: ReadingLimits
     sample: Sample
     state: Path
+    history: HistoryOptions
     resume: bool
 
     @property
@@ -108,6 +111,12 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
         limits=limits_of(options.running),
         sample=sample,
         state=Path(state_folder(options.state)),
+        history=HistoryOptions(
+            options.history,
+            options.reading.config,
+            options.reading.trusted_settings,
+            options.state,
+        ),
         resume=options.resume,
     )
     _check_baseline(request)

@@ -39,6 +39,8 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
     """Audit the fleet, report, and hand on what was read; the exit code."""
     _tell_notes(request)
     with fleet_lock(request.state), ExitStack() as stack:
+        history = request.history
+        sink = wiring.sink(history.place, history.is_named, request.audit.quiet)
         reports = Reports(request.audit, stack)
         folder = SpoolFolder(request.state)
         spool = _resumed(request, folder) if request.resume else _begun(request, folder)
@@ -48,7 +50,7 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
         _read(run, request, wiring, progress)
         end = _report(run, reports, request)
         finished = msgspec.structs.replace(run.audit, finished=end.finished)
-        if (sink := wiring.sink(request.state)) is not None:
+        if sink is not None:
             sink.take(finished, run.readings())
         spool.write_audit(finished)
         folder.drop_old()

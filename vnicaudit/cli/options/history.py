@@ -35,6 +35,11 @@ class HistoryOptions(msgspec.Struct, frozen=True):
 
         return history_place(self.history or self._of_settings(), state_folder(self.state))
 
+    @property
+    def is_named(self) -> bool:
+        """True where the command line or the settings name a place."""
+        return bool(self.history or self._of_settings())
+
     def _of_settings(self) -> str | None:
         from vnicaudit.audit.settings.settings import load_settings
 

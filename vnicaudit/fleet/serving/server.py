@@ -55,6 +55,8 @@ class ReadOnlyServer(ThreadingMixIn, HTTPServer):
         self.on_error = on_error
         self.limits = limits or Limits()
         self._room = threading.BoundedSemaphore(self.limits.requests)
+        self._held: set[int] = set()
+        """The sockets that take room, by their ids: each is closed once."""
         super().__init__((address.host, address.port), _Handler)
         self.address = ListenAddress(address.host, self.server_port)
 
@@ -71,11 +73,8 @@ class ReadOnlyServer(ThreadingMixIn, HTTPServer):
             _refuse(request)
             self.shutdown_request(request)
             return
-        try:
-            super().process_request(request, client_address)
-        except BaseException:
-            self._room.release()
-            raise
+        self._held.add(id(request))
+        super().process_request(request, client_address)
 
     def process_request_thread(self, request: _Socket, client_address: object) -> None:
         """Answer, and end the exchange when its time is up."""
@@ -87,7 +86,13 @@ class ReadOnlyServer(ThreadingMixIn, HTTPServer):
             super().process_request_thread(request, client_address)
         finally:
             timer.cancel()
+
+    def shutdown_request(self, request: _Socket) -> None:
+        """Make room for another one, then close: who sees the end of an answer may ask again."""
+        if id(request) in self._held:
+            self._held.discard(id(request))
             self._room.release()
+        super().shutdown_request(request)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Someone went away in the middle: not worth a traceback."""
