@@ -26,9 +26,10 @@ bench/trials/single_flip.py:ended knowledge/nova_conf/resolve.py:why model/defin
 model/fix.py:where model/fleet.py:chosen model/measurement.py:named model/report.py:named
 model/subject.py:others platforms/libvirt/workers.py:ended platforms/openstack/listing.py:_Named
 platforms/qemu/words.py:all remedy/applying/clouds/server.py:_when
-remedy/applying/guarded_trial.py:ended remedy/applying/notes.py:all
-remedy/applying/past_run.py:ended remedy/applying/past_run.py:begun remedy/applying/runner.py:Ended
-remedy/guest/batch.py:wanted remedy/reading.py:judged remedy/trial.py:ended
+remedy/applying/domains/guarded_trial.py:ended remedy/applying/journal/notes.py:all
+remedy/applying/journal/past_run.py:ended remedy/applying/journal/past_run.py:begun
+remedy/applying/runner.py:Ended remedy/guest/batch.py:wanted remedy/reading.py:judged
+remedy/trial.py:ended
 reports/bench/verdict/block.py:why reports/bench/verdict/block.py:_why
 reports/runs/verification.py:Seen reports/wrap.py:shown audit/judging/descriptions.py:named
 rule_cases/servers.py:kept """
