@@ -75,7 +75,7 @@ def wider(turns: Scatter | None, days: Scatter | None) -> Scatter | None:
 
 
 def _between(arms: Sequence[ArmTurns], within: float) -> tuple[float | None, int]:
-    """What turns differ by, and its degrees of freedom."""
+    """The standard deviation between turns (None: not known), and its degrees of freedom."""
     several = [arm for arm in arms if len(arm) > 1]
     freedom = sum(len(arm) - 1 for arm in several)
     if not freedom:
