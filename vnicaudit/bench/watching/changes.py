@@ -89,7 +89,8 @@ class Change(NamedTuple):
 
 class SeriesJudgement(NamedTuple):
     """A series as it is judged so far. ``centre``: median of the last week's runs since the last
-    change; None without runs. ``runs_judged``: runs at the newest look, 0: too few for one. ``drifts``:
+    change; None without runs. ``runs_judged``: runs at the newest look, 0: there was none.
+    ``drifts``:
     days resemble one another, no moment can be named."""
 
     changes: tuple[Change, ...]
@@ -99,10 +100,11 @@ class SeriesJudgement(NamedTuple):
 
 
 class _LookResult(NamedTuple):
-    """A look. ``change`` None: there is none."""
+    """A look. ``change`` None: there is none. ``runs``: that were judged, 0: too few."""
 
     change: Change | None
     drifts: bool = False
+    runs: int = 0
 
 
 class _Split(NamedTuple):
@@ -114,18 +116,17 @@ def judge_series(readings: Sequence[Reading], metric: Metric, margin: float) -> 
     """The changes of a series in order of time, each told once. ``margin``: per cent, or points of
     a share."""
     changes: list[Change] = []
-    begin, last, count = 0, _LookResult(None), 0
+    begin, last = 0, _LookResult(None)
     for end in _looks(readings):
         begin = max(begin, _first_since(readings, readings[end].time - FAR, begin))
         series = readings[begin : end + 1]
         now = _look(series, metric, margin)
-        count = len(series)
         if now.change is not None and _agree(last.change, now.change):
             changes.append(now.change)
             begin = _first_since(readings, now.change.since, begin)
             now = _LookResult(None)
         last = now
-    return SeriesJudgement(tuple(changes), _centre(readings[begin:]), count, last.drifts)
+    return SeriesJudgement(tuple(changes), _centre(readings[begin:]), last.runs, last.drifts)
 
 
 def _looks(readings: Sequence[Reading]) -> Iterator[int]:
@@ -161,14 +162,16 @@ def _look(series: Sequence[Reading], metric: Metric, margin: float) -> _LookResu
     runs = runs[-_grid(len(runs)) :]
     split = _split(runs)
     if not _resemble(runs, split):
-        return _LookResult(_change(runs, split, metric, margin, "runs", series[-1].time))
+        change = _change(runs, split, metric, margin, "runs", series[-1].time)
+        return _LookResult(change, runs=len(runs))
     days = list(_days(series))
     if len(days) < FEWEST_DAYS:
         return _LookResult(None)
     split = _split(days)
     if _resemble(days, split):
-        return _LookResult(None, drifts=True)
-    return _LookResult(_change(days, split, metric, margin, "days", series[-1].time))
+        return _LookResult(None, drifts=True, runs=len(series))
+    change = _change(days, split, metric, margin, "days", series[-1].time)
+    return _LookResult(change, runs=len(series))
 
 
 def _days(series: Sequence[Reading]) -> Iterator[Reading]:

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from vnicaudit.base.counting import count
 from vnicaudit.bench.judging.effect import is_share
 from vnicaudit.bench.judging.reasons import amount
-from vnicaudit.bench.watching.changes import FEWEST_RUNS, SEED, Change
+from vnicaudit.bench.watching.changes import SEED, Change
 from vnicaudit.bench.watching.state import SeriesState
 from vnicaudit.reports.safe import safe
 
@@ -22,7 +22,7 @@ def watch_line(one: SeriesState) -> str:
 def _words(one: SeriesState) -> str:
     if one.change is not None:
         return _changed(one, one.change)
-    if not one.result.runs_judged or one.runs < FEWEST_RUNS:
+    if not one.result.runs_judged:
         return f"not judged yet: {count(one.runs, 'run')} so far"
     if one.result.drifts:
         return "it drifts from day to day: no moment of a change can be named"
