@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.drawing import drawn_seed
-from tests.fleet.ranking.made import Problem, audit, guest, reading, traffic
+from tests.fleet.ranking.made import VIRTIO, Problem, audit, guest, reading, traffic
 from vnicaudit.fleet.ranking.ranking import NO_TRAFFIC, rank
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Change
 from vnicaudit.model.fix import Advice, SetOption, SetProperty
@@ -207,7 +207,7 @@ def test_what_was_not_measured_has_no_estimate(one: Audited) -> None:
 
 def drawn_fleet(random_: random.Random) -> list[HostReading]:
     """Hosts, guests and traffic at random, many of them alike."""
-    changes = (None, UNSAFE, Change("model", "e1000", "virtio", True), Change("mtu", "1", "2", True))
+    changes = (None, UNSAFE, VIRTIO, Change("mtu", "1", "2", True))
     hosts = []
     for number in range(6):
         guests, counters = [], []
@@ -223,7 +223,8 @@ def drawn_fleet(random_: random.Random) -> list[HostReading]:
             name = f"g{number}-{each}"
             guests.append(guest(name, *problems, nics=2))
             rate, drops = random_.randrange(9**8), random_.choice((0, 1, 70))
-            counters.append(traffic(name, 0, rate=rate, drops=drops, seconds=random_.uniform(9, 11)))
+            seconds = random_.uniform(9, 11)
+            counters.append(traffic(name, 0, rate=rate, drops=drops, seconds=seconds))
         hosts.append(reading(f"h{number}", guests, counters))
     return hosts
 

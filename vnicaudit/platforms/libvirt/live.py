@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,6 +19,9 @@ from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.model.traffic import HostTraffic
 from vnicaudit.platforms.libvirt.join import find, join
+
+if TYPE_CHECKING:
+    from vnicaudit.platforms.libvirt.read import LiveHost
 
 
 def read_live(
@@ -39,6 +43,15 @@ def read_live(
         threads=options.calls,
         traffic=options.traffic,
     )
+    try:
+        yield from _items(live, options)
+    finally:
+        live.leave()
+
+
+def _items(
+    live: LiveHost[Domain], options: LiveOptions
+) -> Iterator[Host | LiveDomain | HostTraffic | ReadError]:
     here, host = _with_this_machine(live.host, options, local=live.local)
     yield host
     for item in live.domains:

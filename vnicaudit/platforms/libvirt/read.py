@@ -34,12 +34,13 @@ T = TypeVar("T", Domain, JudgedDefinition)
 class LiveHost(msgspec.Struct, Generic[T], frozen=True):
     """``local``: the host is this machine, its /proc and /dev can be read as well.
     ``domains`` can be walked once, in the order of names. ``traffic`` is called when they have
-    been; None: it is not known."""
+    been; None: it is not known. ``leave`` ends the visit, whatever was taken of it."""
 
     host: Host
     local: bool
     domains: Iterator[T | ReadError]
     traffic: Callable[[], HostTraffic | None] = lambda: None
+    leave: Callable[[], None] = lambda: None
 
 
 def read(
@@ -63,7 +64,7 @@ def read(
         uri, deadline=deadline, agent=agent, threads=threads, traffic=traffic
     )
     domains = stream(opened, visit, around)
-    return LiveHost(opened.host, opened.local, domains, visit.take_traffic)
+    return LiveHost(opened.host, opened.local, domains, visit.take_traffic, visit.pulse.end)
 
 
 def read_definitions(
