@@ -82,7 +82,7 @@ class History:
         return import_lines(self.database, stream, name)
 
     def gains(self) -> tuple[MeasuredGain, ...]:
-        """What changes of NICs brought, as far as it was measured."""
+        """Measured gains of changes of NICs."""
         from vnicaudit.history.gains import measured_gains
 
         return tuple(measured_gains(self.database))

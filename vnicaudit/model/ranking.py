@@ -96,8 +96,8 @@ class RankedChange(msgspec.Struct, frozen=True, kw_only=True):
     estimate: GainEstimate | None = None
     fix: str
     """In the words of its first finding."""
-    why: str
-    """One line: what put it on this rank."""
+    reason: str
+    """One line: the criteria that put it on this rank, as values."""
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True):

@@ -86,7 +86,7 @@ def test_the_line_says_why_by_values() -> None:
         traffic("db", rate=62 * MEGABYTE),
     ]
     (one,) = rank(audit("h"), [reading("h", [guest("web", *problems, nics=3)], counters)]).changes
-    assert one.why == (
+    assert one.reason == (
         "high severity, high confidence; 1,204 drops/s; "
         "carries 38 % of this host's bytes (304 Mbit/s); safe; cures 2 NICs"
     )
@@ -99,10 +99,10 @@ def test_what_is_not_known_is_not_said_to_be_nothing() -> None:
     problems = [Problem(nic=index) for index in range(3)]
     counters = [traffic("web", 0, rate=None, drops=None), traffic("web", 1)]
     (one,) = rank(audit("h"), [reading("h", [guest("web", *problems, nics=3)], counters)]).changes
-    assert "idle; counters known of 2 of 3 NICs" in one.why
+    assert "idle; counters known of 2 of 3 NICs" in one.reason
     (none,) = rank(audit("h"), [reading("h", [guest("web", Problem())])]).changes
     assert none.traffic is None
-    assert "idle" not in none.why
+    assert "idle" not in none.reason
 
 
 def test_traffic_that_was_not_asked_for_is_named_once() -> None:
@@ -119,7 +119,7 @@ def test_a_domain_s_finding_cures_all_its_nics_and_a_host_s_none() -> None:
         guest("h", Problem(change=None, rule="TEST3"), nics=0, scope="host"),
     )
     assert [(one.place.kind, one.nics) for one in found] == [("domain", 4), ("host", 0)]
-    assert "clears 1 problem" in found[1].why
+    assert "clears 1 problem" in found[1].reason
 
 
 @pytest.mark.parametrize(
@@ -148,11 +148,11 @@ def test_the_place_is_where_one_change_cures_it(problem: Problem, place: ChangeP
 
 def test_guests_of_one_place_are_one_change_and_others_are_counted() -> None:
     of_file = Problem(file="main.tf", owner="terraform")
-    one, two = ranked(guest("a", of_file), guest("b", of_file), guest("c", of_file, nics=2)), ()
-    assert [(each.guests, each.nics, each.hosts) for each in one] == [(3, 3, 1)]
+    in_file = ranked(guest("a", of_file), guest("b", of_file), guest("c", of_file, nics=2))
+    assert [(each.guests, each.nics, each.hosts) for each in in_file] == [(3, 3, 1)]
     two = ranked(guest("a", Problem()), guest("b", Problem()), guest("c", Problem(change=UNSAFE)))
     assert [(each.place.name, each.elsewhere) for each in two] == [("a", 1), ("b", 1), ("c", 0)]
-    assert "the same change in 1 more place" in two[0].why
+    assert "the same change in 1 more place" in two[0].reason
 
 
 def test_places_are_put_together_on_request() -> None:
@@ -161,7 +161,7 @@ def test_places_are_put_together_on_request() -> None:
     (one,) = rank(audit("h0", "h1"), hosts, per_place=False).changes
     assert (one.places, one.hosts, one.guests, one.nics, one.elsewhere) == (6, 2, 6, 6, 0)
     assert one.place == ChangePlace("many")
-    assert "carries 100 % of its 2 hosts' bytes (16 Mbit/s)" in one.why
+    assert "carries 100 % of its 2 hosts' bytes (16 Mbit/s)" in one.reason
 
 
 def gain(percent: float, before: str = "e1000", after: str = "virtio", **more: str) -> MeasuredGain:
@@ -183,11 +183,11 @@ def test_a_gain_is_estimated_from_measurements_of_the_same_change_alone() -> Non
     assert one.estimate == GainEstimate(
         workload="bulk", metric="throughput", measurements=4, percent=200, low=-3, high=250
     )
-    assert one.why.endswith(
+    assert one.reason.endswith(
         "measured: +200 % throughput of bulk (median of 4 measurements, -3 to +250 %)"
     )
     (single,) = rank(audit("h"), readings, [gain(50)]).changes
-    assert single.why.endswith("(1 measurement, 95 % interval +45 to +55 %)")
+    assert single.reason.endswith("(1 measurement, 95 % interval +45 to +55 %)")
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_gain_is_estimated_from_measurements_of_the_same_change_alone() -> Non
 def test_what_was_not_measured_has_no_estimate(one: Audited) -> None:
     (found,) = rank(audit("h"), [reading("h", [one])], [gain(210)]).changes
     assert found.estimate is None
-    assert "measured" not in found.why
+    assert "measured" not in found.reason
 
 
 def drawn_fleet(random_: random.Random) -> list[HostReading]:

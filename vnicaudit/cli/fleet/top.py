@@ -32,7 +32,7 @@ _EPILOG = """\b
 Examples:
   vnicaudit fleet top                         the newest audit
   vnicaudit fleet top --top 10 --by change    the same change in many guests is one
-  vnicaudit fleet top --format json | jq -r '.changes[].why'
+  vnicaudit fleet top --format json | jq -r '.changes[].reason'
 
 \b
 Exit codes: 0 ranked, 2 usage or configuration, or no audit is kept, 4 the history cannot be

@@ -22,7 +22,7 @@ Traffic = Mapping[tuple[str, str], NicTraffic]
 
 
 class ChangeIdentity(NamedTuple):
-    """What makes changes identical. Where none can be proposed ``field`` is empty and ``rule``
+    """Changes that are identical have one. Where none can be proposed ``field`` is empty and ``rule``
     tells them apart; ``removes``: the field goes."""
 
     rule: str

@@ -85,7 +85,7 @@ def _ranked(
         traffic=_traffic(one),
         estimate=estimate,
         fix=one.first.fix,
-        why=reason(one, elsewhere, estimate),
+        reason=reason(one, elsewhere, estimate),
     )
 
 

@@ -30,10 +30,10 @@ def ranking_text(ranking: Ranking, options: Options) -> Iterator[str]:
 def _change(one: RankedChange, width: int, options: Options, paint: Paint) -> Iterator[str]:
     indent = " " * (width + 2)
     lead = f"{one.rank:>{width}}  "
-    head = f"{_title(one)}{_where(one)}  {_rules(one)}"
+    head = f"{_title(one)}{_in_place(one)}  {_rules(one)}"
     severity = Piece(f"{one.severity}  ", f"{paint(one.severity, one.severity)}  ")
     yield with_lead(severity, safe(head), options.width, lead, indent)
-    yield wrap(safe(one.why), options.width, indent, f"{indent}  ")
+    yield wrap(safe(one.reason), options.width, indent, f"{indent}  ")
     if one.fix:
         yield wrap(safe(f"Fix: {one.fix}"), options.width, indent, f"{indent}  ")
     yield "\n"
@@ -45,7 +45,7 @@ def _title(one: RankedChange) -> str:
     return f"{one.field} {ARROW} {'not set' if one.value is None else one.value}"
 
 
-def _where(one: RankedChange) -> str:
+def _in_place(one: RankedChange) -> str:
     """`` in web01 on kvm7``; `` in 40 places``."""
     if one.places > 1:
         return f" in {one.places:,} places on {count(one.hosts, 'host')}"
