@@ -3,13 +3,16 @@ driver that counts nothing."""
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from contextlib import suppress
+from pathlib import Path
 
 import libvirt
 import pytest
 
+from tests.cli.inside import inside
 from tests.platforms.libvirt.definitions import domain, nic
 from tests.platforms.libvirt.private_daemon import PrivateDaemon
 from vnicaudit.model.domain import Domain
@@ -109,6 +112,36 @@ def test_who_no_longer_listens_is_not_waited_for(daemon: PrivateDaemon) -> None:
     for one in visits:
         one.join(30)
     assert not any(one.is_alive() for one in visits)
+
+
+@pytest.mark.rig
+def test_drops_of_a_real_guest_stand_in_the_ranking(
+    daemon: PrivateDaemon, uuid: str, tmp_path: Path
+) -> None:
+    ended = threading.Event()
+    sender = threading.Thread(target=send_until, args=(ended,))
+    sender.start()
+    try:
+        words = ("-i", daemon.uri, "--state", tmp_path, "-q", "--traffic", "1")
+        audited = inside("fleet", "audit", *words)
+    finally:
+        ended.set()
+        sender.join()
+    assert audited.returncode in (0, 1)
+    result = inside("fleet", "top", "--state", tmp_path, "--format", "json")
+    changes = json.loads(result.stdout)["changes"]
+    of_nic = [one for one in changes if one["place"]["id"] == uuid and one["nics"] == 1]
+    assert of_nic
+    for one in of_nic:
+        assert one["traffic"]["nics"] == 1
+        assert one["traffic"]["drops_per_second"] > 0
+        assert " drops/s; idle; " in one["reason"]
+
+
+def send_until(ended: threading.Event) -> None:
+    """Send frames that nobody takes, from now on."""
+    while not ended.is_set():
+        send(QUEUE)
 
 
 def send(frames: int) -> None:

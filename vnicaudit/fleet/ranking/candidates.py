@@ -22,8 +22,8 @@ Traffic = Mapping[tuple[str, str], NicTraffic]
 
 
 class ChangeIdentity(NamedTuple):
-    """Changes that are identical have one. Where none can be proposed ``field`` is empty and ``rule``
-    tells them apart; ``removes``: the field goes."""
+    """Changes that are identical have one. Where none can be proposed ``field`` is empty and
+    ``rule`` tells them apart; ``removes``: the field goes."""
 
     rule: str
     owner: str
