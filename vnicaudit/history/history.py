@@ -12,6 +12,7 @@ from vnicaudit.history.place import HistoryPlace, check_extras
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, StoredAudit, Trend
 from vnicaudit.model.measurement import BenchResult
+from vnicaudit.model.ranking import MeasuredGain
 
 if TYPE_CHECKING:
     from vnicaudit.history.database import Database
@@ -79,6 +80,12 @@ class History:
         from vnicaudit.history.transfer import import_lines
 
         return import_lines(self.database, stream, name)
+
+    def gains(self) -> tuple[MeasuredGain, ...]:
+        """Measured gains of changes of NICs."""
+        from vnicaudit.history.gains import measured_gains
+
+        return tuple(measured_gains(self.database))
 
     def add_measurements(self, results: Iterable[BenchResult]) -> int:
         """Add measurements; the number of those that were not known."""
