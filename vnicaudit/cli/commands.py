@@ -17,13 +17,15 @@ class CommandEntry(NamedTuple):
 
 def lazy_group(entries: Mapping[str, CommandEntry], default: str = "") -> type[click.Group]:
     """A group of these commands, which ``--help`` lists in this order. ``default``: the one that
-    runs where none is named; empty: help is shown."""
+    runs, with its options, where none is named; empty: help is shown."""
 
     class LazyGroup(click.Group):
         """``--help`` is written from the entries alone."""
 
         def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-            return super().parse_args(ctx, args or [default] if default else args)
+            if default and (not args or (args[0][:1] == "-" and args[0] not in ("-h", "--help"))):
+                args = [default, *args]
+            return super().parse_args(ctx, args)
 
         def list_commands(self, ctx: click.Context) -> list[str]:
             del ctx

@@ -31,8 +31,8 @@ def test_no_escape_of_a_name_gets_through(name: str) -> None:
 
 def test_status() -> None:
     assert WRITTEN["status"]().splitlines()[1:] == [
-        "20261122-101500-3f2a  2026-11-22T10:15:00Z     50       1        12  1,234    2         1"
-        "      4     5  hosts zone_a, 0.05 of the hosts, 4 rules",
+        "20261122-101500-3f2a  2026-11-22T10:15:00Z     50       1     1,246  1,234    2         1"
+        "      4     5  hosts zone_a, 5% of the hosts, 4 rules",
         "",
         "/x.db: 32.2 MB, 1,000 hosts in the inventory, 2 never read; oldest reading "
         "2026-11-01T00:00:00Z",
