@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from tests.reports.history.samples import DETAILS, DRIFT, STATUS, TREND
 from vnicaudit.reports.history.drift import drift_csv, drift_markdown, drift_text
@@ -54,6 +55,13 @@ def test_trend_counts_what_is_stale_with_the_rest_and_apart() -> None:
         "",
         "1 audit, 2026-11-22T10:15:00Z to 2026-11-22T10:15:00Z; the last read 49 of 1,000 hosts",
     ]
+
+
+def test_trend_tells_that_the_inventory_changed() -> None:
+    (last,) = TREND.audits
+    first = replace(last, id="20261101-101500-0000", hosts=1)
+    text = "".join(trend_text(replace(TREND, audits=(first, last)), WIDE))
+    assert text.endswith("49 of 1,000 hosts; the inventory of the first had 1 host\n")
 
 
 def test_drift_tells_what_changed_of_a_nic() -> None:
