@@ -77,7 +77,7 @@ class Database:
         except SQLAlchemyError as error:
             reason = _reason(error)
             advice = _DAMAGED_ADVICE if self.is_sqlite and reason in _DAMAGED else ""
-            raise HistoryError(f"history {self.place.shown}: {reason}{advice}") from None
+            raise HistoryError(f"history {self.place.label}: {reason}{advice}") from None
 
 
 def _reason(error: SQLAlchemyError) -> str:
@@ -94,9 +94,9 @@ def _engine(place: HistoryPlace, *, read_only: bool) -> Engine:
             return create_engine(url, poolclass=NullPool)
         return _sqlite_engine(place, read_only=read_only)
     except ArgumentError:
-        raise UsageError(f"{place.shown}: not a URL of a database") from None
+        raise UsageError(f"{place.label}: not a URL of a database") from None
     except SQLAlchemyError as error:
-        raise HistoryError(f"history {place.shown}: {_reason(error)}") from None
+        raise HistoryError(f"history {place.label}: {_reason(error)}") from None
 
 
 def _sqlite_engine(place: HistoryPlace, *, read_only: bool) -> Engine:

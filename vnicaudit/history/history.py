@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 from vnicaudit.errors import UsageError
-from vnicaudit.history.kept import KeptReading, Unpacked
+from vnicaudit.history.packed_reading import KeptReading, Unpacked
 from vnicaudit.history.place import HistoryPlace, check_extras
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, StoredAudit, Trend
 from vnicaudit.model.measurement import BenchResult
+from vnicaudit.model.ranking import MeasuredGain
 
 if TYPE_CHECKING:
     from vnicaudit.history.database import Database
@@ -69,7 +70,7 @@ class History:
         return prune(self.database, before)
 
     def export(self) -> Iterator[bytes]:
-        """All of it, as JSON lines."""
+        """The whole history as JSON lines."""
         from vnicaudit.history.transfer import export_lines
 
         return export_lines(self.database)
@@ -79,6 +80,12 @@ class History:
         from vnicaudit.history.transfer import import_lines
 
         return import_lines(self.database, stream, name)
+
+    def gains(self) -> tuple[MeasuredGain, ...]:
+        """Measured gains of changes of NICs."""
+        from vnicaudit.history.gains import measured_gains
+
+        return tuple(measured_gains(self.database))
 
     def add_measurements(self, results: Iterable[BenchResult]) -> int:
         """Add measurements; the number of those that were not known."""
@@ -110,7 +117,7 @@ def history_to_read(place: HistoryPlace) -> Iterator[History]:
     with _database(place, read_only=True) as database:
         if not (place.exists and has_tables(database)):
             raise UsageError(
-                f"history {place.shown}: nothing is stored there yet; `vnicaudit fleet audit` "
+                f"history {place.label}: nothing is stored there yet; `vnicaudit fleet audit` "
                 "stores what it reads"
             )
         yield History(database)

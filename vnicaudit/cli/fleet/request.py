@@ -19,6 +19,7 @@ from vnicaudit.cli.fleet.options import (
     chosen_hosts,
     limits_of,
     sample_of,
+    traffic_of,
 )
 from vnicaudit.cli.fleet.sources import sources_of
 from vnicaudit.cli.options.cloud_filters import ServerOptions
@@ -55,11 +56,11 @@ class FleetAuditOptions(msgspec.Struct, frozen=True):
 
 class FleetRequest(msgspec.Struct, frozen=True):
     """The audit of a fleet that the options ask for. ``audit``: how its hosts are judged and
-    reported; ``chosen``: those that the limit leaves, ``drawn``: those of them that are to be
-    read."""
+    reported; ``selection``: the inventory and its hosts that match ``--limit``; ``drawn``: those of
+    them that are to be read."""
 
     audit: AuditRequest
-    chosen: ChosenHosts
+    selection: ChosenHosts
     drawn: tuple[InventoryHost, ...]
     limit: str
     limits: ReadingLimits
@@ -67,6 +68,8 @@ class FleetRequest(msgspec.Struct, frozen=True):
     state: Path
     history: HistoryOptions
     resume: bool
+    traffic: float | None = None
+    """Seconds between two readings of counters; None: they are not read."""
 
     @property
     def coverage(self) -> Coverage:
@@ -80,7 +83,7 @@ class FleetRequest(msgspec.Struct, frozen=True):
             nic_share=sample.nic_share,
             seed=sample.seed if is_sample else None,
             hosts=len(self.drawn),
-            inventory=len(self.chosen.inventory.hosts),
+            inventory=len(self.selection.inventory.hosts),
         )
 
 
@@ -101,12 +104,12 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
     )
     audit = request_of(whole, [], platforms)
     sample = sample_of(options.sampling)
-    chosen = chosen_hosts(options.inventory, sources_of(audit.reading.options.live, platforms))
-    check_hosts(chosen.hosts, wiring)
+    selection = chosen_hosts(options.inventory, sources_of(audit.reading.options.live, platforms))
+    check_hosts(selection.hosts, wiring)
     request = FleetRequest(
         audit=audit,
-        chosen=chosen,
-        drawn=sample.hosts(chosen.hosts),
+        selection=selection,
+        drawn=sample.hosts(selection.hosts),
         limit=options.inventory.limit or "",
         limits=limits_of(options.running),
         sample=sample,
@@ -118,6 +121,7 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
             options.state,
         ),
         resume=options.resume,
+        traffic=traffic_of(options.running),
     )
     _check_baseline(request)
     return request

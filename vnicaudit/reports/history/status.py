@@ -57,8 +57,8 @@ def stale_text(hosts: Sequence[StaleHost], options: Options) -> Iterator[str]:
 def _audit(one: AuditSummary) -> tuple[str | int, ...]:
     """Findings are all that are open, stale ones among them, as in a trend."""
     return (
-        one.id, one.started, one.chosen, one.failed, one.open + one.stale, one.stale, one.new,
-        one.reopened, one.fixed, one.gone, _coverage(one),
+        one.id, one.started, one.hosts_to_read, one.failed, one.open + one.stale, one.stale,
+        one.new, one.reopened, one.fixed, one.gone, _coverage(one),
     )  # fmt: skip
 
 

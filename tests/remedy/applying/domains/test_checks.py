@@ -1,0 +1,174 @@
+"""What QEMU's arguments and descriptors prove of a NIC that was changed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from vnicaudit.cli.adapters import adapters
+from vnicaudit.model.finding import Change
+from vnicaudit.model.machine import MachineState
+from vnicaudit.model.nic import RunningNic
+from vnicaudit.remedy.applying.domains.checks import DomainChecks
+from vnicaudit.remedy.applying.domains.definition_transactions import GuestBefore
+from vnicaudit.remedy.applying.domains.place import DomainPlace
+from vnicaudit.remedy.applying.journal.transaction import NicChanges
+from vnicaudit.remedy.hypervisor import RunningProcess
+
+MAC, OTHER = "52:54:00:00:00:01", "52:54:00:00:00:02"
+TAP = RunningNic("virtio-net-pci", "virtio", "tap", MAC)
+BRIDGE = "<source bridge='br0'/>"
+DEVICE = "<source dev='/dev/vhost-vdpa-0'/>"
+SOCKET = "<source type='unix' path='/run/vhu-1' mode='client'/>"
+
+
+def interface(
+    kind: str = "bridge", source: str = BRIDGE, driver: str = "", mac: str = MAC,
+    model: str = "virtio",
+) -> str:  # fmt: skip
+    return (
+        f"<interface type='{kind}'><mac address='{mac}'/>{source}<model type='{model}'/>{driver}"
+        "</interface>"
+    )
+
+
+class Machine:
+    """A domain that runs."""
+
+    uuid = "00000000-0000-4000-8000-000000000001"
+
+    def __init__(self, *interfaces: str) -> None:
+        self._text = (
+            f"<domain type='kvm' id='1'><name>d</name><os><type arch='x86_64' machine='pc'>hvm"
+            f"</type></os><devices>{''.join(interfaces)}</devices></domain>"
+        )
+
+    def state(self) -> MachineState:
+        return MachineState(
+            "running", persistent=True, managed_save=False, memory_snapshots=0, job=False,
+            migrating=False,
+        )  # fmt: skip
+
+    def live(self) -> bytes:
+        return self._text.encode()
+
+    def addresses(self, source: str) -> dict[str, tuple[str, ...]]:
+        del source
+        return {}
+
+
+class Host:
+    """This machine."""
+
+    uri = "here"
+    local = True
+
+
+def found(
+    machine: Machine, process: RunningProcess | None, name: str,
+    *, changes: tuple[Change, ...] = (),
+) -> tuple[str, str]:  # fmt: skip
+    """Verdict and detail of the check with that name; nothing where it is not made."""
+    here = SimpleNamespace(running_process=lambda _uuid: process, arp_table=dict)
+    there = adapters()._replace(machine=here)
+    wanted = NicChanges(0, 1, MAC, changes)
+    place = DomainPlace(Host(), machine, there)  # type: ignore[arg-type]
+    seen = DomainChecks(place, (wanted,), GuestBefore(), hot=False).results()
+    return next(((one.verdict, one.detail) for one in seen.checks if one.name == name), ("", ""))
+
+
+@pytest.mark.parametrize(
+    ("nic", "running", "verdict", "detail"),
+    [
+        (interface(), TAP, "ok", f"QEMU runs virtio-net-pci on tap for {MAC}"),
+        (
+            interface("vdpa", DEVICE),
+            RunningNic("virtio-net-pci", "virtio", "vhost-vdpa", MAC),
+            "ok",
+            f"QEMU runs virtio-net-pci on vhost-vdpa for {MAC}",
+        ),
+        (
+            interface("vhostuser", SOCKET),
+            RunningNic("virtio-net-pci", "virtio", "vhost-user", MAC),
+            "ok",
+            f"QEMU runs virtio-net-pci on vhost-user for {MAC}",
+        ),
+        (
+            interface("vdpa", DEVICE),
+            TAP,
+            "failed",
+            f"QEMU runs virtio-net-pci on tap for {MAC}, not on vhost-vdpa",
+        ),
+        (
+            interface(),
+            RunningNic("e1000", "e1000", "tap", MAC),
+            "failed",
+            f"QEMU runs e1000 on tap for {MAC}, not virtio",
+        ),
+        (interface(), RunningNic("virtio-net-pci", "virtio", None, MAC), "ok",
+         f"QEMU runs virtio-net-pci for {MAC}"),
+        (interface(), RunningNic("virtio-net-pci", "virtio", "tap", OTHER), "unknown",
+         f"{MAC} is not on QEMU's command line"),
+    ],
+)  # fmt: skip
+def test_the_command_line(nic: str, running: RunningNic, verdict: str, detail: str) -> None:
+    process = RunningProcess((running,), 0)
+    assert found(Machine(nic), process, "qemu") == (verdict, detail)
+
+
+TWO_QUEUES = interface(driver="<driver queues='2'/>")
+ASKED = (Change("driver_name", None, "vhost", safe=True),)
+
+
+@pytest.mark.parametrize(
+    ("nics", "files", "changes", "verdict", "detail"),
+    [
+        ((interface(),), 1, (), "ok", "QEMU holds 1 descriptor of /dev/vhost-net"),
+        ((TWO_QUEUES,), 2, (), "ok", "QEMU holds 2 descriptors of /dev/vhost-net"),
+        ((interface(),), 0, (), "unknown", "QEMU holds no /dev/vhost-net"),
+        ((interface(),), 0, ASKED, "failed", "QEMU holds no /dev/vhost-net"),
+        ((interface(),), None, ASKED, "unknown", "QEMU's descriptors cannot be looked at"),
+        (
+            (interface(), interface(mac=OTHER)), 1, (),
+            "unknown", "QEMU holds 1 descriptor of /dev/vhost-net, for 2 queues",
+        ),
+        (
+            (TWO_QUEUES,), 1, ASKED,
+            "failed", "QEMU holds 1 descriptor of /dev/vhost-net, for 2 queues",
+        ),
+        (
+            (interface(), interface(driver="<driver name='qemu'/>", mac=OTHER)), 1, (),
+            "ok", "QEMU holds 1 descriptor of /dev/vhost-net",
+        ),
+        (
+            (interface(), interface(model="e1000", mac=OTHER)), 1, (),
+            "ok", "QEMU holds 1 descriptor of /dev/vhost-net",
+        ),
+    ],
+)  # fmt: skip
+def test_vhost_is_open_once_for_each_queue(
+    nics: tuple[str, ...], files: int | None,
+    changes: tuple[Change, ...], verdict: str, detail: str,
+) -> None:  # fmt: skip
+    process = RunningProcess((TAP,), files)
+    said = found(Machine(*nics), process, "vhost", changes=changes)
+    assert said == (verdict, detail)
+
+
+@pytest.mark.parametrize(
+    "nic",
+    [
+        interface("vdpa", DEVICE),
+        interface("vhostuser", SOCKET),
+        interface(model="e1000"),
+        interface(driver="<driver name='qemu'/>"),
+    ],
+)
+def test_where_there_is_no_vhost_net(nic: str) -> None:
+    assert found(Machine(nic), RunningProcess((TAP,), 0), "vhost") == ("", "")
+
+
+def test_a_process_that_cannot_be_looked_at() -> None:
+    said = found(Machine(interface()), None, "qemu")
+    assert said == ("unknown", "QEMU's process cannot be looked at from here")

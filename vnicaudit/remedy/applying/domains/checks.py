@@ -1,0 +1,252 @@
+"""Checks of a domain: of what runs, never of what is written.
+
+What was there before must be there again: an agent that answered, addresses, packets. What cannot
+be looked at from here is *unknown*, with what would tell.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from vnicaudit.base.counting import count
+from vnicaudit.errors import ActionError, GuestError, SilentError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.machine import GuestInterface
+from vnicaudit.model.nic import VIRTIO, Nic, NicConfig, RunningNic
+from vnicaudit.model.runs import Check, Verdict
+from vnicaudit.remedy.adapters import Adapters
+from vnicaudit.remedy.applying.domains.definition_transactions import GuestBefore, nic_of, unmet
+from vnicaudit.remedy.applying.domains.place import DomainPlace, DomainWork
+from vnicaudit.remedy.applying.journal.transaction import NicChanges
+from vnicaudit.remedy.applying.verifying import CheckResults, verify
+from vnicaudit.remedy.guest.agent import by_mac
+from vnicaudit.remedy.hypervisor import (
+    Machine,
+    RunningProcess,
+    ThisMachine,
+)
+
+_TAP = ("network", "bridge", "ethernet", "direct")
+_NETDEV = {**dict.fromkeys(_TAP, "tap"), "vdpa": "vhost-vdpa", "vhostuser": "vhost-user"}
+"""Actual type -> QEMU's word for what such a NIC is on (qemuBuildHostNetProps in libvirt's
+qemu_command.c)."""
+
+
+def read_guest(
+    machine: Machine,
+    macs: tuple[str, ...],
+    agent_answers: Callable[[], bool],
+    interfaces: Callable[[], list[GuestInterface]],
+    adapters: Adapters,
+) -> GuestBefore:
+    """The present state of a running guest: its addresses by MAC, the NICs that have sent packets,
+    and whether its agent answers."""
+    live = adapters.texts.reading.definition_of(machine.live(), "")
+    sent = {mac: bool(_packets_sent(machine, nic_of(live, mac))) for mac in macs}
+    if not agent_answers():
+        known = {mac: _known_to_host(machine, mac, adapters.machine) for mac in macs}
+        return GuestBefore(sent=sent, known={mac: said for mac, said in known.items() if said})
+    try:
+        seen = by_mac(interfaces())
+    except GuestError:
+        return GuestBefore(agent=True, sent=sent)
+    addresses = {mac: seen[mac].addresses for mac in macs if mac in seen}
+    return GuestBefore(agent=True, addresses=addresses, sent=sent)
+
+
+def verify_domain(work: DomainWork) -> tuple[Check, ...]:
+    """Every check, when all is well or the guest's time is up."""
+    transaction = work.transaction
+    if not transaction.active:
+        return ()
+    hot = transaction.mode == "hotswap"
+    return verify(
+        work,
+        DomainChecks(
+            work.place, transaction.nic_changes, transaction.guest_before, hot=hot
+        ).results,
+    )
+
+
+class DomainChecks:
+    """The checks of a domain that is to run with NICs as ``wanted``. ``hot``: the NICs were
+    exchanged while it ran."""
+
+    def __init__(
+        self, place: DomainPlace, wanted: tuple[NicChanges, ...], before: GuestBefore, *, hot: bool
+    ) -> None:
+        self._place = place
+        self._wanted = wanted
+        self._before = before
+        self._hot = hot
+
+    def results(self) -> CheckResults:
+        """Every check, as it is now; one that is off will not come back by itself."""
+        checks = tuple(self._checks())
+        off = any((check.name, check.verdict) == ("runs", "failed") for check in checks)
+        return CheckResults(checks, over=off)
+
+    def _checks(self) -> Iterator[Check]:
+        host, machine, adapters, _ = self._place
+        if not machine.state().active:
+            yield Check("runs", "failed", "the domain is off: it did not stay up")
+            return
+        live = adapters.texts.reading.definition_of(machine.live(), host.uri)
+        missing = unmet(live, self._wanted)
+        yield _check("device", not missing, "; ".join(missing), "the device is as wanted")
+        seen = self._agent()
+        yield from seen.checks
+        process = adapters.machine.running_process(machine.uuid) if host.local else None
+        for one in self._wanted:
+            nic = nic_of(live, one.mac)
+            if nic is None:
+                continue
+            yield from _process(one, nic, live, process, hot=self._hot)
+            inside = seen.interfaces.get(one.mac)
+            yield from _guest(one.mac, self._before, inside, asked=seen.answered)
+            yield from self._host_knows(one.mac)
+            if nic.declared.link_state == "down":
+                yield Check("link", "ok", f"the link of {one.mac} is set down, as it was")
+            yield self._traffic(one.mac, nic, well=inside is not None)
+
+    def _agent(self) -> _AgentView:
+        if not self._before.agent:
+            return _AgentView({}, answered=False, checks=())
+        try:
+            found = by_mac(self._place.agent.interfaces())
+        except SilentError:
+            raise
+        except ActionError as error:
+            return _AgentView({}, answered=False, checks=(Check("agent", "failed", str(error)),))
+        return _AgentView(found, answered=True, checks=(Check("agent", "ok", "the agent answers"),))
+
+    def _host_knows(self, mac: str) -> Iterator[Check]:
+        """A check of the MAC's DHCP lease or ARP entry on the host, for a guest without agent. Both
+        outlive a guest, so they are never proof that it is back."""
+        if mac not in self._before.known:
+            return
+        said = _known_to_host(self._place.machine, mac, self._place.adapters.machine)
+        missing = f"no DHCP lease and no ARP entry for {mac} yet"
+        yield Check("lease", "ok" if said else "unknown", said or missing)
+
+    def _traffic(self, mac: str, nic: Nic, *, well: bool) -> Check:
+        if nic.target_dev is None:
+            return Check("traffic", "unknown", f"the host counts no packets of {mac}")
+        sent = _packets_sent(self._place.machine, nic)
+        if sent is None:
+            return Check("traffic", "unknown", f"the host counts no packets of {mac}")
+        if sent and not well and nic.declared.boot_order is not None:
+            detail = f"{mac} has sent {sent} packets, maybe when it looked for a network to boot of"
+            return Check("traffic", "unknown", detail)
+        if sent:
+            return Check("traffic", "ok", f"{mac} has sent {sent} packets")
+        detail = f"{mac} has sent no packet yet"
+        expected = self._before.sent.get(mac, False) and not well
+        return Check("traffic", "failed" if expected else "unknown", detail)
+
+
+class _AgentView(NamedTuple):
+    """The interfaces that the guest's agent reports, by MAC. ``answered``: the agent was asked and
+    answered."""
+
+    interfaces: dict[str, GuestInterface]
+    answered: bool
+    checks: tuple[Check, ...]
+
+
+def _guest(
+    mac: str, before: GuestBefore, inside: GuestInterface | None, *, asked: bool
+) -> Iterator[Check]:
+    if not asked:
+        return
+    if inside is None:
+        yield Check("guest", "failed", f"the guest has no interface with {mac}: has it a driver?")
+        return
+    yield Check("guest", "ok", f"the guest calls it {inside.name}")
+    had = [address for address in before.addresses.get(mac, ()) if _lasting(address)]
+    if not had:
+        return
+    back = [address for address in had if address in inside.addresses]
+    others = [address for address in inside.addresses if _lasting(address)]
+    detail = f"{mac} has {', '.join(inside.addresses) or 'no address'}; it had {', '.join(had)}"
+    yield _check("address", bool(back or others), detail, f"{mac} has {', '.join(back or others)}")
+
+
+def _process(
+    wanted: NicChanges, nic: Nic, domain: Domain, process: RunningProcess | None, *, hot: bool
+) -> Iterator[Check]:
+    """Checks of a NIC against QEMU's arguments and open descriptors."""
+    if process is None:
+        yield Check("qemu", "unknown", "QEMU's process cannot be looked at from here")
+        return
+    if not hot:  # the command line names what QEMU was started with, whatever came later
+        yield _on_command_line(wanted.mac, nic.declared, process)
+    if _may_have_vhost(nic) and domain.declared.type == "kvm":
+        queues = sum(one.declared.queues or 1 for one in domain.nics if _may_have_vhost(one))
+        yield _vhost(wanted, process, queues)
+
+
+def _on_command_line(mac: str, declared: NicConfig, process: RunningProcess) -> Check:
+    found, model = _running(process.nics, mac), declared.model
+    if found is None:
+        return Check("qemu", "unknown", f"{mac} is not on QEMU's command line")
+    backend = _NETDEV.get(declared.actual_type or "")
+    on = f" on {found.backend}" if found.backend else ""
+    detail = f"QEMU runs {found.driver}{on} for {mac}"
+    if model is not None and (found.model in VIRTIO) != (model in VIRTIO):
+        return Check("qemu", "failed", f"{detail}, not {model}")
+    same = backend is None or found.backend in (None, backend)
+    return _check("qemu", same, f"{detail}, not on {backend}", detail)
+
+
+def _may_have_vhost(nic: Nic) -> bool:
+    """True where vhost-net may carry the NIC's packets, provided the domain uses KVM."""
+    given = nic.declared
+    return given.model in VIRTIO and given.actual_type in _TAP and given.driver_name != "qemu"
+
+
+def _vhost(wanted: NicChanges, process: RunningProcess, queues: int) -> Check:
+    """``queues``: of all NICs of the domain that may have it. QEMU opens it once for each."""
+    found = process.vhost_files
+    if found is None:
+        return Check("vhost", "unknown", "QEMU's descriptors cannot be looked at")
+    detail = f"QEMU holds {count(found, 'descriptor')} of /dev/vhost-net"
+    if found >= queues:
+        return Check("vhost", "ok", detail)
+    asked = any(c.field == "driver_name" and c.new == "vhost" for c in wanted.changes)
+    detail = f"{detail}, for {queues} queues" if found else "QEMU holds no /dev/vhost-net"
+    return Check("vhost", "failed" if asked else "unknown", detail)
+
+
+def _running(nics: tuple[RunningNic, ...], mac: str) -> RunningNic | None:
+    found = [nic for nic in nics if nic.mac == mac]
+    return found[-1] if len(found) == 1 else None
+
+
+def _known_to_host(machine: Machine, mac: str, this: ThisMachine) -> str:
+    """The addresses of a MAC in the host's DHCP leases, else in its ARP table, else in this
+    machine's, in words; empty: none."""
+    for source, words in (("lease", "a DHCP lease"), ("arp", "an ARP entry")):
+        found = machine.addresses(source).get(mac)
+        if found:
+            return f"{mac} has {words}: {', '.join(found)}"
+    here = this.arp_table().get(mac)
+    return f"{mac} has an ARP entry here: {', '.join(here)}" if here else ""
+
+
+def _packets_sent(machine: Machine, nic: Nic | None) -> int | None:
+    if nic is None or nic.target_dev is None:
+        return None
+    traffic = machine.traffic(nic.target_dev)
+    return None if traffic is None else traffic.sent
+
+
+def _lasting(address: str) -> bool:
+    return not ipaddress.ip_interface(address).ip.is_link_local
+
+
+def _check(name: str, good: bool, bad_detail: str, good_detail: str) -> Check:
+    verdict: Verdict = "ok" if good else "failed"
+    return Check(name, verdict, good_detail if good else bad_detail)

@@ -1,0 +1,131 @@
+"""Make a definition the persistent one, and see what libvirt made of it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from vnicaudit.errors import ActionError, KeptError
+from vnicaudit.remedy.applying.domains.definition_transactions import DomainTransaction, unmet
+from vnicaudit.remedy.applying.domains.place import DomainWork, kept_definition
+from vnicaudit.remedy.applying.journal.events import Defined, Defining
+from vnicaudit.remedy.digests import digest
+
+
+class EditedError(ActionError):
+    """Somebody else has changed the definition meanwhile: it is not touched."""
+
+    def __init__(self) -> None:
+        super().__init__("somebody else changed the definition meanwhile: it was left as it is now")
+
+
+def define(work: DomainWork) -> None:
+    """The goal, where the definition is what it was before; nothing where it is the goal already.
+
+    Raises EditedError where it is neither, ActionError where libvirt does not take it, or takes it
+    and does not do as it says, KeptError where what was kept of it cannot be trusted.
+    """
+    now = work.place.machine.definition(secrets=True)
+    before, goal = kept_definition(work, "before"), kept_definition(work, "goal")
+    as_before = work.place.texts.likeness.equal_but_controllers(now, before)
+    if as_before and before != goal:
+        work.notes.write(Defining())
+        work.place.machine.define(goal)
+        now = work.place.machine.definition(secrets=True)
+    elif not as_before and not is_ours(work.transaction, before, goal, now, work):
+        raise EditedError
+    if before not in (goal, now):
+        _note(work, now)  # first: what libvirt made of it is to be known as this run's own
+    _check(work, before, goal, now)
+
+
+def _note(work: DomainWork, now: bytes) -> None:
+    if work.notes.last(Defined) != Defined(digest(now)):
+        work.texts.keep("settled", now)
+        work.notes.write(Defined(digest(now)))
+
+
+def undefine(work: DomainWork) -> bool:
+    """Make the definition what it was before; whether there was anything to do. Raises EditedError
+    where it is neither that nor what this run made of it, ActionError where it did not come out
+    as it was, KeptError where what was kept of it cannot be trusted."""
+    now = work.place.machine.definition(secrets=True)
+    before, goal = kept_definition(work, "before"), kept_definition(work, "goal")
+    if work.place.texts.likeness.equal_but_controllers(now, before):
+        return False
+    if not is_ours(work.transaction, before, goal, now, work):
+        raise EditedError
+    work.place.machine.define(before)
+    unlike = work.place.texts.likeness.unlike(before, work.place.machine.definition(secrets=True))
+    if unlike:
+        raise ActionError(f"the definition did not come out as it was before: {_few(unlike)}")
+    return True
+
+
+def made_otherwise(work: DomainWork) -> str:
+    """A sentence on how libvirt rearranged the controllers of a definition that was to be restored
+    exactly; empty where it did not."""
+    if not work.transaction.exact or work.notes.last(Defined) is None:
+        return ""
+    try:
+        words = work.place.texts.likeness.rearranged(
+            kept_definition(work, "goal"), kept_definition(work, "settled")
+        )
+    except KeptError:
+        return ""  # what was done is done, and was looked at
+    return f"libvirt {words}: every device is as it was, at its address" if words else ""
+
+
+def is_ours(
+    transaction: DomainTransaction, before: bytes, goal: bytes, now: bytes, work: DomainWork
+) -> bool:
+    """True where ``now``, which differs from the definition before the run, was made by this run:
+    recognised by its text or digest or, where the program ended before it could note that, by
+    having the goal's changes and no others."""
+    settled = work.notes.last(Defined)
+    if work.place.texts.likeness.equal_but_controllers(now, goal) or (
+        settled is not None and _is_settled(now, settled, work)
+    ):
+        return True
+    if settled is not None:
+        return False
+    return not (
+        unmet(
+            work.place.texts.reading.definition_of(now, transaction.target), transaction.nic_changes
+        )
+        or work.place.texts.reading.other_changes(before, now, transaction.macs)
+    )
+
+
+def _is_settled(now: bytes, settled: Defined, work: DomainWork) -> bool:
+    """True where ``now`` is the definition that libvirt made of the goal. The kept copy matters
+    only where libvirt has read it again since and returned it in another order."""
+    if settled.settled == digest(now):
+        return True
+    with suppress(KeptError):
+        return work.place.texts.likeness.equal_but_controllers(
+            now, kept_definition(work, "settled")
+        )
+    return False
+
+
+def _few(clauses: tuple[str, ...]) -> str:
+    return "; ".join(clauses[:5])
+
+
+def _check(work: DomainWork, before: bytes, goal: bytes, now: bytes) -> None:
+    transaction = work.transaction
+    unlike = work.place.texts.likeness.unlike(goal, now) if transaction.exact else ()
+    if unlike:
+        raise ActionError(
+            f"the definition did not come out as the one that was saved: {_few(unlike)}"
+        )
+    missing = unmet(
+        work.place.texts.reading.definition_of(now, transaction.target), transaction.nic_changes
+    )
+    missing += work.place.texts.reading.other_changes(goal, now, transaction.macs)
+    for mac in transaction.macs:
+        missing += work.place.texts.reading.missing_parts(goal, now, mac)
+    if missing and now != before:
+        raise ActionError(f"accepted but not applied by libvirt: {'; '.join(missing[:5])}")
+    if missing:
+        raise ActionError(f"the definition is not as it was to be: {'; '.join(missing[:5])}")

@@ -1,0 +1,108 @@
+"""A definition on its way to another one: of a domain, or in a file."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.base.shell import path_word, uuid_word, word
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Change
+from vnicaudit.model.nic import Nic
+from vnicaudit.remedy.applying.journal.transaction import NicChanges, Transaction
+
+_ON_NETWORK = ("network", "bridge", "direct", "ethernet")
+"""What a running definition may say of a NIC on a network: what it became."""
+
+
+class GuestBefore(msgspec.Struct, frozen=True):
+    """The state of a running guest before its change. ``addresses``: MAC -> addresses that its
+    agent reports; ``sent``: MAC -> True where the host has seen packets from it; ``known``: MAC ->
+    entry in the host's leases or ARP table, for a guest without agent."""
+
+    agent: bool = False
+    addresses: dict[str, tuple[str, ...]] = {}
+    sent: dict[str, bool] = {}
+    known: dict[str, str] = {}
+
+
+class DomainTransaction(Transaction, frozen=True, kw_only=True):
+    """A domain of a live host. ``before`` and ``goal`` are digests of the definitions, passwords
+    included, that are kept in the run's folder under ``key``; equal ones: only what runs is to
+    change."""
+
+    before: str
+    goal: str
+    uuid: str | None = None
+    guest_before: GuestBefore = msgspec.field(default=GuestBefore(), name="baseline")
+    exact: bool = False
+    """The definition is to be ``goal``, but for the order of controllers: a way back."""
+
+    def by_hand(self) -> str:
+        """How its NICs are put back without what was kept: a command, and what to write."""
+        named = self.uuid is None and not self.name.startswith("-")
+        which = word(self.name) if named else uuid_word(self.uuid)
+        return f"virsh -c {word(self.target)} edit {which} ({_old_values(self.nic_changes)})"
+
+
+class FileTransaction(Transaction, frozen=True, kw_only=True):
+    """Definitions in a file. ``before`` and ``goal`` are digests of its content, which is kept;
+    ``uuid``: of the domain."""
+
+    file: str
+    before: str
+    goal: str
+    uuid: str | None = None
+
+    def by_hand(self) -> str:
+        """Where its NICs are put back without what was kept, and what to write."""
+        return f"{path_word(self.file)} ({_old_values(self.nic_changes)})"
+
+
+def _old_values(wanted: tuple[NicChanges, ...]) -> str:
+    changes = (
+        f"{change.field} of {one.mac}: {change.old or 'not set'}"
+        for one in wanted for change in one.changes
+    )  # fmt: skip
+    return "; ".join(changes)
+
+
+def unmet(domain: Domain, wanted: tuple[NicChanges, ...]) -> tuple[str, ...]:
+    """Wanted changes that a definition does not contain, one clause each; empty where it has them
+    all."""
+    found: list[str] = []
+    for one in wanted:
+        nic = nic_of(domain, one.mac)
+        if nic is None:
+            found.append(f"there is no NIC {one.mac}")
+            continue
+        for change in one.changes:
+            if not _is_met(nic, change):
+                now = field_text(nic, change.field) or "not set"
+                found.append(f"{change.field} of {one.mac} is {now}, not {change.new or 'gone'}")
+    return tuple(found)
+
+
+def nic_of(domain: Domain, mac: str) -> Nic | None:
+    """The one NIC with that MAC; None where there is none, or more than one."""
+    found = [nic for nic in domain.nics if nic.mac == mac and nic.declared.origin == "interface"]
+    return found[0] if len(found) == 1 else None
+
+
+def field_text(nic: Nic, field: str) -> str | None:
+    """The value of a field in a NIC's definition, as text; None where it is unset, or unknown to
+    the model."""
+    value = getattr(nic.declared, field, None)
+    return None if value in (None, ()) else str(value)
+
+
+def _is_met(nic: Nic, change: Change) -> bool:
+    if change.field == "address_type" and change.new is None:
+        return field_text(nic, "address_type") != change.old  # libvirt gives it another
+    if not hasattr(nic.declared, change.field):
+        return True  # judged by the text of the element, not here
+    now = field_text(nic, change.field)
+    if change.new is not None and change.new.startswith("<"):
+        return now is not None  # a way back: an element as it stood
+    if (change.field, change.new) == ("type", "network"):
+        return now in _ON_NETWORK
+    return now == change.new

@@ -1,0 +1,47 @@
+"""One definition in a file on its way, forward or back."""
+
+from __future__ import annotations
+
+from vnicaudit.model.plan import FileUnit, UnitStep
+from vnicaudit.remedy.applying.domains.definition_transactions import FileTransaction
+from vnicaudit.remedy.applying.journal.events import Replacing
+from vnicaudit.remedy.applying.journal.result import Result
+from vnicaudit.remedy.applying.work import UnitWork
+from vnicaudit.remedy.replacing import read_file, replace_file
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
+
+_LATER = "libvirt knows nothing of the file until it is defined (virsh define)"
+
+FileWork = UnitWork[None, FileTransaction]
+"""A file is on this machine: there is nothing to reach it by."""
+
+
+FileUnitStep = UnitStep[FileUnit]
+
+
+def name_of(steps: tuple[FileUnitStep, ...]) -> str:
+    """How a file is called that some steps are on: after its domain, but not where several are
+    changed in it, which are put back together: whoever names one of them means no other."""
+    about, path = steps[0].about, steps[0].unit.path
+    several = len({(one.about.name, one.about.id) for one in steps}) > 1
+    return path if several else about.name or path
+
+
+def replaced(work: FileWork, *, back: bool) -> Result:
+    """Give the file its new content, or its old one ``back``. Raises RefusedError where somebody
+    else changed it."""
+    transaction = work.transaction
+    before = work.texts.get("before", transaction.before, transaction.by_hand())
+    goal = work.texts.get("goal", transaction.goal, transaction.by_hand())
+    if back:
+        before, goal = goal, before
+    path = transaction.file
+    now = read_file(path, len(before) + len(goal) + 1)
+    if now != goal:
+        if now != before:
+            raise UnitRefusedError("somebody else changed it meanwhile", "edited")
+        work.notes.write(Replacing())
+        replace_file(path, before, goal)
+        if read_file(path, len(goal) + 1) != goal:
+            raise UnitRefusedError("it did not come out as it was to be", "edited")
+    return Result("applied", _LATER)

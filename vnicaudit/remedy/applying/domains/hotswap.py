@@ -1,0 +1,197 @@
+"""Exchange a NIC under a running guest.
+
+Two NICs with one MAC cannot be told apart later, so the old one goes first, by its full running
+definition (libvirt finds it by its address); the new one comes with the same MAC; then the guest
+is given back, through its agent, what it had set on the old one.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from vnicaudit.errors import ActionError, GuestError, RefusedError, SilentError
+from vnicaudit.model.guest_network import GuestNetwork
+from vnicaudit.remedy.applying.domains.definition_transactions import nic_of, unmet
+from vnicaudit.remedy.applying.domains.place import DomainWork, kept_definition
+from vnicaudit.remedy.applying.journal.events import (
+    Attached,
+    Attaching,
+    Captured,
+    Detached,
+    Detaching,
+    KeptRunning,
+    Restored,
+    Restoring,
+    Stayed,
+)
+from vnicaudit.remedy.applying.journal.journal_file import seconds_since
+from vnicaudit.remedy.applying.journal.kept_texts import KeptKind
+from vnicaudit.remedy.applying.journal.transaction import NicChanges
+from vnicaudit.remedy.applying.verifying import wait_until
+from vnicaudit.remedy.guest.agent import by_mac
+from vnicaudit.remedy.guest.batch import aged
+
+NicPresence = Literal["none", "wanted", "other"]
+
+_SOON = 0.02
+_UNPLUG_SECONDS = 30.0
+_BIND_SECONDS = 30.0
+
+
+class NotTakenError(GuestError):
+    """The guest is worse off with the new NIC than it was."""
+
+
+def capture(work: DomainWork) -> None:
+    """Note what the guest has set on each NIC, where that is not known from an earlier life.
+    Raises GuestError for what could not be put back: the NIC is a member of a bond, say."""
+    if work.transaction.before == work.transaction.goal and work.notes.last(Captured) is None:
+        kept = work.texts.keep("running", work.place.machine.live())
+        work.notes.write(KeptRunning(kept))
+    for one in work.transaction.nic_changes:
+        if _captured(work, one.mac) is None:
+            network = _read_network(work, one.mac)
+            for note in network.notes:
+                work.tell(note)
+            work.notes.write(Captured(one.mac, network, work.clock.time()))
+
+
+def not_put_back(work: DomainWork) -> list[str]:
+    """Settings of the guest's NICs that are not restored, one sentence each."""
+    return [note for captured in work.notes.all(Captured) for note in captured.network.notes]
+
+
+def swap(work: DomainWork, *, kind: KeptKind) -> None:
+    """Have the guest run with the NICs of the definition of that ``kind`` (``settled``,
+    ``before``). What runs so already is left alone, but for what the guest had set on it."""
+    for one in work.transaction.nic_changes:
+        _settle(work, one)
+        if _running(work, one) == "other":
+            _detach(work, one)
+        _complete(work, one, kind)
+
+
+def repair(work: DomainWork, *, kind: KeptKind) -> None:
+    """Give the guest the NICs of that definition that were taken from it; exchange none."""
+    for one in work.transaction.nic_changes:
+        _settle(work, one)
+        _complete(work, one, kind)
+
+
+def _complete(work: DomainWork, one: NicChanges, kind: KeptKind) -> None:
+    if _running(work, one) == "none":
+        _attach(work, one, kind)
+        _restore(work, one, anew=True)
+        return
+    attached = work.notes.latest_of(one.mac, Attaching, Attached)
+    if attached is not None and isinstance(attached.event, Attaching):
+        _await_bound(work, one)
+    _restore(work, one, anew=False)
+
+
+def _settle(work: DomainWork, one: NicChanges) -> None:
+    """Wait for a NIC that looks as it should, and that the guest was asked to give up: by a
+    program that was ended meanwhile. It may do so any moment."""
+    asked = work.notes.latest_of(one.mac, Detaching, Detached, Stayed)
+    if asked is None or not isinstance(asked.event, Detaching):
+        return
+    if _running(work, one) == "wanted":
+        left = _UNPLUG_SECONDS - seconds_since(asked)
+        wait_until(work.clock, lambda: _running(work, one) == "none", left, _SOON)
+
+
+def _running(work: DomainWork, one: NicChanges) -> NicPresence:
+    """Which device with that MAC the guest has now."""
+    live = work.place.texts.reading.definition_of(
+        work.place.machine.live(), work.transaction.target
+    )
+    if nic_of(live, one.mac) is None:
+        return "none"
+    return "other" if unmet(live, (one,)) else "wanted"
+
+
+def _detach(work: DomainWork, one: NicChanges) -> None:
+    asked = work.notes.latest_of(one.mac, Detaching, Detached, Stayed)
+    work.notes.write(Detaching(one.mac))
+    work.tell(f"detaching {one.mac}")
+    refused = None
+    try:
+        _request_detach(work, one)
+    except SilentError:
+        raise
+    except ActionError as error:
+        if asked is None or not isinstance(asked.event, Detaching):
+            raise
+        refused = error  # it may be that it is on its way already
+    if not wait_until(work.clock, lambda: _running(work, one) == "none", _UNPLUG_SECONDS, _SOON):
+        work.notes.write(Stayed(one.mac))
+        raise refused or GuestError(
+            f"the guest did not give {one.mac} up within {_UNPLUG_SECONDS:g} s; if it does so "
+            "later, it will be without that NIC until it is started anew"
+        )
+    work.notes.write(Detached(one.mac))
+
+
+def _request_detach(work: DomainWork, one: NicChanges) -> None:
+    live = work.place.machine.live()
+    number = work.place.texts.elements.interface_number(live, one.mac)
+    if number is None:
+        raise ActionError(f"{one.mac} is not one NIC of what runs")
+    work.place.machine.detach(work.place.texts.elements.for_attach(live, number))
+
+
+def _attach(work: DomainWork, one: NicChanges, kind: KeptKind) -> None:
+    work.notes.write(Attaching(one.mac))
+    work.tell(f"attaching {one.mac}")
+    definition = kept_definition(work, kind)
+    number = work.place.texts.elements.interface_number(definition, one.mac)
+    if number is None:
+        raise ActionError(f"{one.mac} is not one NIC of the definition")
+    work.place.machine.attach(work.place.texts.elements.for_attach(definition, number))
+    _await_bound(work, one)
+    work.notes.write(Attached(one.mac))
+
+
+def _await_bound(work: DomainWork, one: NicChanges) -> None:
+    """Raises NotTakenError where the guest does not take the device."""
+    seconds = min(work.limits.guest_deadline, _BIND_SECONDS)
+
+    def has_interface() -> bool:
+        return one.mac in by_mac(work.place.agent.interfaces())
+
+    if not wait_until(work.clock, has_interface, seconds, _SOON):
+        raise NotTakenError(
+            f"the guest has no interface with {one.mac} after {seconds:g} s: has it a driver?"
+        )
+
+
+def _restore(work: DomainWork, one: NicChanges, *, anew: bool) -> None:
+    """``anew``: the guest has just got it, so that nothing is on it: no time is lost by looking."""
+    network = _captured(work, one.mac)
+    if network is None:
+        return
+    if not anew and not work.place.settings.missing(one.mac, network):
+        return
+    work.notes.write(Restoring(one.mac))
+    work.tell(f"putting back addresses and routes of {one.mac}")
+    work.place.settings.restore(one.mac, network)
+    missing = work.place.settings.missing(one.mac, network)
+    if missing:
+        raise NotTakenError(f"the guest did not take back: {'; '.join(missing[:5])}")
+    work.notes.write(Restored(one.mac))
+
+
+def _read_network(work: DomainWork, mac: str) -> GuestNetwork:
+    try:
+        return work.place.settings.capture(mac)
+    except SilentError:
+        raise
+    except RefusedError as error:
+        raise GuestError(str(error)) from error
+
+
+def _captured(work: DomainWork, mac: str) -> GuestNetwork | None:
+    for captured in work.notes.all(Captured):
+        if captured.mac == mac:
+            return aged(captured.network, work.clock.time() - captured.seconds)
+    return None

@@ -1,0 +1,104 @@
+"""Shut a guest down and start it: orderly, and by force only where that was allowed."""
+
+from __future__ import annotations
+
+from vnicaudit.errors import ActionError, GuestError, SilentError
+from vnicaudit.remedy.applying.domains.definition_transactions import unmet
+from vnicaudit.remedy.applying.domains.place import DomainWork
+from vnicaudit.remedy.applying.journal.events import Started, Starting, StayedOn, Stopping
+from vnicaudit.remedy.applying.journal.journal_file import seconds_since
+from vnicaudit.remedy.applying.verifying import wait_until
+
+
+def runs_as_wanted(work: DomainWork) -> bool:
+    """True where the domain is running with its NICs as wanted."""
+    if not work.place.machine.state().active:
+        return False
+    running = work.place.texts.reading.definition_of(
+        work.place.machine.live(), work.transaction.target
+    )
+    return not unmet(running, work.transaction.nic_changes)
+
+
+def stop(work: DomainWork) -> None:
+    """Have the guest shut down: by its agent, then by its power button, then by force where that
+    is allowed. Raises GuestError where it still runs."""
+    patience = work.limits.guest_deadline
+    end = work.clock.monotonic() + patience
+    ways = ("agent", "power button") if work.place.agent.answers() else ("power button",)
+    refused = []
+    for left, way in zip(range(len(ways), 0, -1), ways, strict=True):
+        work.notes.write(Stopping(way))
+        work.tell(f"shutting down by its {way}")
+        if refusal := _refusal(work, agent=way == "agent"):
+            refused.append(f"by its {way}: {refusal}")
+        elif _off(work, (end - work.clock.monotonic()) / left):
+            return
+    asked = len(refused) < len(ways)
+    if asked and refused and _off(work, end - work.clock.monotonic()):
+        return  # the time of the way that was refused is left
+    if work.limits.force_off:
+        work.notes.write(Stopping("force"))
+        work.tell("powering off")
+        work.place.machine.power_off()
+        if _off(work, work.place.host.deadline):
+            return
+    work.notes.write(StayedOn())
+    hint = "" if work.limits.force_off else " (--force-off powers such a guest off)"
+    if not asked:
+        raise GuestError(f"the guest was not asked to shut down: {'; '.join(refused)}{hint}")
+    raise GuestError(
+        f"the guest did not shut down within {patience:g} s{hint}; if it does so later, it stays "
+        "off until it is started"
+    )
+
+
+def settle(work: DomainWork) -> None:
+    """Wait for a guest that was asked to shut down, and was not waited for: by a program that was
+    ended meanwhile. It may be on its way."""
+    asked = work.notes.latest(Stopping, StayedOn, Started)
+    if asked is not None and isinstance(asked.event, Stopping):
+        _off(work, work.limits.guest_deadline - seconds_since(asked))
+
+
+def start(work: DomainWork) -> None:
+    """Start the domain from its persistent definition."""
+    work.notes.write(Starting())
+    work.tell("starting")
+    try:
+        work.place.machine.start()
+    except SilentError:
+        raise
+    except ActionError:
+        if not work.place.machine.state().active:  # somebody else may have been faster
+            raise
+    work.notes.write(Started())
+
+
+def restart(work: DomainWork) -> None:
+    """Have the guest run with the definition it has now. Nothing for a guest that was off when
+    this began, or that runs so already."""
+    if not work.transaction.active or runs_as_wanted(work):
+        return
+    if work.place.machine.state().active:
+        stop(work)
+    start(work)
+
+
+def _refusal(work: DomainWork, *, agent: bool) -> str:
+    """Why the guest could not be asked; empty: it was, or is on its way down already: its agent
+    may be gone before it has answered."""
+    try:
+        work.place.machine.shut_down(agent=agent)
+    except SilentError:
+        raise
+    except ActionError as error:
+        on_its_way = not work.place.machine.state().active or (
+            agent and not work.place.agent.answers()
+        )
+        return "" if on_its_way else str(error)
+    return ""
+
+
+def _off(work: DomainWork, seconds: float) -> bool:
+    return wait_until(work.clock, lambda: not work.place.machine.state().active, seconds)

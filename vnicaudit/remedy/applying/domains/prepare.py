@@ -1,0 +1,246 @@
+"""Steps of a plan -> a transaction, after a look at what is there now. Nothing is changed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from vnicaudit.audit.reading.files import MAX_BYTES
+from vnicaudit.errors import RefusedError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import VdpaDevice
+from vnicaudit.model.plan import Mode, Step
+from vnicaudit.model.refs import mac_of, nic_index
+from vnicaudit.remedy.adapters import Adapters
+from vnicaudit.remedy.applying.domains.checks import read_guest
+from vnicaudit.remedy.applying.domains.definition_transactions import (
+    DomainTransaction,
+    FileTransaction,
+    GuestBefore,
+    nic_of,
+    unmet,
+)
+from vnicaudit.remedy.applying.domains.files import FileUnitStep, name_of
+from vnicaudit.remedy.applying.domains.preflight import (
+    check_mode,
+    check_owner,
+    check_restart,
+    check_state,
+)
+from vnicaudit.remedy.applying.driver import Prepared
+from vnicaudit.remedy.applying.journal.transaction import NicChanges
+from vnicaudit.remedy.definitions import Texts
+from vnicaudit.remedy.digests import digest
+from vnicaudit.remedy.guest.agent import GuestAgent
+from vnicaudit.remedy.hypervisor import Machine
+from vnicaudit.remedy.planning.backends import still_against
+from vnicaudit.remedy.planning.diffs import is_diff_of
+from vnicaudit.remedy.replacing import read_file
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
+
+Earlier = Callable[[bytes], "bytes | None"]
+"""A definition (passwords included) -> what it was before an earlier run of the same plan made it
+so; None where none did."""
+
+
+def prepare(
+    steps: tuple[Step, ...], machine: Machine, mode: Mode, key: str, earlier: Earlier,
+    adapters: Adapters, *, local: bool,
+) -> Prepared:  # fmt: skip
+    """The transaction of the steps on one domain. ``local``: its host is this machine, whose vDPA
+    devices can be looked at. Raises RefusedError with why it is not begun."""
+    texts, state = adapters.texts, machine.state()
+    check_state(state, mode)
+    before = machine.definition(secrets=True)
+    as_planned = digest(before) == steps[0].digest  # then there is no password in it
+    shown = before if as_planned else machine.definition(secrets=False)
+    domain = texts.reading.definition_of(shown, steps[0].target)
+    check_owner(domain)
+    if as_planned or digest(shown) == steps[0].digest:
+        wanted = _nic_changes(domain, steps)
+        _check_reviewed(texts, shown, steps, wanted)
+        vdpa = local and any(step.to == "vdpa" for step in steps)
+        devices = adapters.machine.vdpa_devices() if vdpa else None
+        _check_backends(texts, shown, domain, steps, wanted, devices)
+        if state.active:
+            check_mode(steps, mode)
+        goal = _goal(texts, before, wanted)
+    else:
+        wanted = _changes_made_already(domain, steps)
+        if (
+            mode == "next-boot"
+            or not state.active
+            or _runs(texts, machine, steps[0].target, wanted)
+        ):
+            return Prepared(None)
+        before, goal = earlier(before) or before, before
+    active = state.active
+    if active and mode == "restart":
+        check_restart(texts.reading.power_off_action(machine.live()))
+    macs = tuple(one.mac for one in wanted)
+    seen = guest_before(machine, macs, mode, adapters, active=active)
+    transaction = DomainTransaction(
+        key, machine.name, steps[0].target, tuple(step.id for step in steps), mode, wanted, active,
+        before=digest(before), goal=digest(goal), uuid=machine.uuid, guest_before=seen,
+    )  # fmt: skip
+    return Prepared(transaction, before, goal)
+
+
+def prepare_file(steps: tuple[FileUnitStep, ...], key: str, texts: Texts) -> Prepared:
+    """The transaction of the steps in one file. Raises RefusedError with why it is not begun."""
+    first = steps[0]
+    path = first.unit.path
+    before = read_file(path, MAX_BYTES)
+    if digest(before) != first.digest:
+        if _is_so(texts, before, steps):
+            return Prepared(None)
+        raise UnitRefusedError("the file changed since the plan was made: make a new plan", "drift")
+    for step in steps:
+        with _of_the_plan():
+            after = _text_after(texts, before, (step,))
+        if not is_diff_of(before, after, path, texts.writer.text_of, step.diff):
+            raise UnitRefusedError(_DISAGREE.format(step.id), "plan")
+    goal = _text_of_all(texts, before, steps)
+    ids = tuple(step.id for step in steps)
+    wanted = tuple(
+        NicChanges(nic_index(step.about) or 0, 0, mac_of(step.about) or "", step.changes)
+        for step in steps
+    )
+    transaction = FileTransaction(
+        key, name_of(steps), first.target, ids, "next-boot", wanted,
+        file=path, before=digest(before), goal=digest(goal), uuid=first.about.id,
+    )  # fmt: skip
+    return Prepared(transaction, before, goal)
+
+
+@contextmanager
+def _of_the_plan() -> Iterator[None]:
+    """A change that cannot be written where the plan was reviewed is one that an edit made."""
+    try:
+        yield
+    except RefusedError as error:
+        raise UnitRefusedError(str(error), "plan") from None
+
+
+_DISAGREE = "step {}: what is to be changed is not what its diff shows: make a new plan"
+
+
+def _text_after(texts: Texts, data: bytes, steps: Iterable[FileUnitStep]) -> bytes:
+    for step in steps:
+        place = step.unit.place
+        if place is None:
+            raise UnitRefusedError(f"step {step.id} does not say where in the file", "plan")
+        data = texts.changed_at(data, place, step.changes)
+    return data
+
+
+def _text_of_all(texts: Texts, data: bytes, steps: tuple[FileUnitStep, ...]) -> bytes:
+    """The text with all steps made: at once, unless two of them are on one NIC."""
+    wanted = [(step.unit.place or "", step.changes) for step in steps]
+    if len(dict(wanted)) < len(wanted):
+        return _text_after(texts, data, steps)
+    return texts.all_changed(data, wanted)
+
+
+def _is_so(texts: Texts, data: bytes, steps: Iterable[FileUnitStep]) -> bool:
+    """True where the text already has every change of the steps: writing them would alter
+    nothing."""
+    for step in steps:
+        for change in step.changes:
+            try:
+                if texts.changed_at(data, step.unit.place or "", (change,)) != data:
+                    return False
+            except RefusedError:
+                if change.new is not None:  # what is gone already cannot be taken out
+                    return False
+    return True
+
+
+def _nic_changes(domain: Domain, steps: tuple[Step, ...]) -> tuple[NicChanges, ...]:
+    found = []
+    for step in steps:
+        nic = nic_of(domain, mac_of(step.about) or "")
+        if nic is None or nic.index != nic_index(step.about):
+            raise UnitRefusedError(
+                f"step {step.id}: {mac_of(step.about)} is not the one NIC with that MAC address, "
+                "at its place, any more",
+                "drift",
+            )
+        number = int((nic.location.xpath or "").rpartition("[")[2].rstrip("]"))
+        found.append(NicChanges(nic.index, number, nic.mac or "", step.changes))
+    return tuple(found)
+
+
+def _changes_made_already(domain: Domain, steps: tuple[Step, ...]) -> tuple[NicChanges, ...]:
+    """The NIC changes of the steps, all of which the definition already has. Raises RefusedError
+    where the definition changed in another way since the plan was made."""
+    try:
+        wanted = _nic_changes(domain, steps)
+    except RefusedError:
+        wanted = ()
+    if not wanted or unmet(domain, wanted):
+        raise UnitRefusedError(
+            "the definition changed since the plan was made: make a new plan", "drift"
+        )
+    return wanted
+
+
+def _check_reviewed(
+    texts: Texts, shown: bytes, steps: tuple[Step, ...], wanted: tuple[NicChanges, ...]
+) -> None:
+    """Raises RefusedError where a step would do something else than its diff says."""
+    for step, one in zip(steps, wanted, strict=True):
+        with _of_the_plan():
+            after = texts.rewritten(shown, one.number, one.changes)
+        if not is_diff_of(shown, after, _name(steps[0]), texts.writer.text_of, step.diff):
+            raise UnitRefusedError(_DISAGREE.format(step.id), "plan")
+
+
+def _check_backends(
+    texts: Texts,
+    shown: bytes,
+    domain: Domain,
+    steps: tuple[Step, ...],
+    wanted: tuple[NicChanges, ...],
+    devices: tuple[VdpaDevice, ...] | None,
+) -> None:
+    """Raises RefusedError where a NIC could not go to another backend than a tap."""
+    for step, one in zip(steps, wanted, strict=True):
+        if step.to == "virtio":
+            continue
+        children = texts.reading.children_of(shown, one.number)
+        against = still_against(step, domain.nics[one.index], domain, children, devices)
+        if against:
+            raise UnitRefusedError(f"step {step.id}: {'; '.join(against)}", "backend")
+
+
+def _goal(texts: Texts, before: bytes, wanted: tuple[NicChanges, ...]) -> bytes:
+    for one in wanted:
+        before = texts.rewritten(before, one.number, one.changes)
+    return before
+
+
+def _name(step: Step) -> str:
+    return step.about.name or step.about.id or ""
+
+
+def _runs(texts: Texts, machine: Machine, target: str, wanted: tuple[NicChanges, ...]) -> bool:
+    return not unmet(texts.reading.definition_of(machine.live(), target), wanted)
+
+
+def guest_before(
+    machine: Machine, macs: tuple[str, ...], mode: Mode, adapters: Adapters, *, active: bool
+) -> GuestBefore:
+    """The state of a running guest before its change; empty where the guest is off or will not be
+    interrupted. Raises RefusedError where a hot swap needs its agent and none answers."""
+    if not active or mode == "next-boot":
+        return GuestBefore()
+    agent = GuestAgent(machine, adapters.clock)
+    found = read_guest(machine, macs, agent.answers, agent.interfaces, adapters)
+    if mode == "hotswap" and not found.agent:
+        raise UnitRefusedError(
+            "no guest agent answers: without one the guest's addresses could not be put back; "
+            "restart it instead (--mode restart)",
+            "agent",
+        )
+    return found

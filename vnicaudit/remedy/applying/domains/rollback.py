@@ -1,0 +1,151 @@
+"""Changes that restore a domain to its state before a run, or to the original that was kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec.structs import replace
+
+from vnicaudit.model.plan import Mode
+from vnicaudit.remedy.adapters import Adapters
+from vnicaudit.remedy.applying.domains.definition_transactions import DomainTransaction, unmet
+from vnicaudit.remedy.applying.domains.originals import (
+    is_made_by,
+    kept_original,
+    original_of,
+    reversed_transaction,
+)
+from vnicaudit.remedy.applying.domains.preflight import check_owner, check_restart, check_state
+from vnicaudit.remedy.applying.domains.prepare import guest_before
+from vnicaudit.remedy.applying.driver import Prepared, UndoRequest
+from vnicaudit.remedy.applying.journal.past_run import PastRun
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.transaction import NicChanges
+from vnicaudit.remedy.definitions import Elements
+from vnicaudit.remedy.digests import digest
+from vnicaudit.remedy.hypervisor import Machine
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
+
+_ONLY_RAN = (
+    "the run changed nothing of its definition, and only had the guest run with it: there is "
+    "nothing to put back"
+)
+
+ReachMachine = Callable[[], Machine]
+
+
+class DomainRollback:
+    """The way back of what one run did to domains."""
+
+    def __init__(self, adapters: Adapters, request: UndoRequest) -> None:
+        self._adapters = adapters
+        self._texts = adapters.texts
+        self._request = request
+        self._mode: Mode = request.mode
+
+    def prepare(self, unit: UnitRequest, reach: ReachMachine) -> Prepared:
+        """The change that reverses what an earlier run did to a domain; without a transaction where
+        the domain is already as it was. Raises RefusedError with the reason where it cannot be
+        begun."""
+        transaction = self._request.transaction(unit, DomainTransaction)
+        if transaction.before == transaction.goal:
+            raise UnitRefusedError(_ONLY_RAN, "whole-only")
+        original, machine = original_of(self._request.run, transaction), reach()
+        state = machine.state()
+        check_state(state, self._mode)
+        if state.active and self._mode == "restart":
+            check_restart(self._texts.reading.power_off_action(machine.live()))
+        wanted = self._request.select_changes(transaction.nic_changes)
+        current = machine.definition(secrets=True)
+        if self._texts.likeness.equal_but_controllers(current, original):
+            original = current  # libvirt chooses the order of controllers
+        else:
+            self._check_edits(current, transaction.key)
+        goal = original
+        whole = len(wanted) == len(transaction.nic_changes) and self._is_made(
+            self._request.run, transaction, current
+        )
+        if not whole and current != original:
+            goal = _nics_put_back(self._texts.elements, current, original, wanted)
+        made = reversed_transaction(transaction, wanted, current, goal)
+        seen = guest_before(machine, made.macs, self._mode, self._adapters, active=state.active)
+        active = state.active or self._stays_off(transaction)
+        if current == goal and not (active and self._mode != "next-boot"):
+            return Prepared(None)
+        made = replace(made, mode=self._mode, active=active, guest_before=seen, exact=whole)
+        return Prepared(made, current, goal)
+
+    def restore(self, unit: UnitRequest, reach: ReachMachine) -> Prepared:
+        """The definition that was kept."""
+        transaction, original = kept_original(self._request.run, unit, DomainTransaction)
+        reading, machine = self._texts.reading, reach()
+        domain = reading.definition_of(original, unit.target)
+        if domain.uuid != unit.uuid:
+            raise UnitRefusedError(
+                f"the original that was kept is another domain's, {domain.uuid}", "kept-original"
+            )
+        state = machine.state()
+        check_owner(reading.definition_of(machine.definition(secrets=False), unit.target))
+        wanted = (
+            ()
+            if transaction is None
+            else tuple(one.inverse() for one in reversed(transaction.nic_changes))
+        )
+        if unmet(domain, wanted):
+            wanted = ()
+        mode: Mode = self._mode if wanted else "next-boot"
+        check_state(state, mode)
+        if state.active and mode == "restart":
+            check_restart(reading.power_off_action(machine.live()))
+        current = machine.definition(secrets=True)
+        left_off = (
+            transaction is not None and transaction.active and self._request.run.is_open(unit.key)
+        )
+        active = state.active or left_off
+        macs = tuple(one.mac for one in wanted)
+        seen = guest_before(machine, macs, mode, self._adapters, active=state.active)
+        is_so = self._texts.likeness.equal_but_controllers(current, original)
+        if is_so and not (active and mode != "next-boot"):
+            return Prepared(None)
+        made = DomainTransaction(
+            unit.key, unit.name, unit.target, unit.steps, mode, wanted, active,
+            before=digest(current), goal=digest(original), uuid=unit.uuid, guest_before=seen,
+            exact=True,
+        )  # fmt: skip
+        return Prepared(made, current, original)
+
+    def _stays_off(self, transaction: DomainTransaction) -> bool:
+        """True where the guest ran before the run and the run could not undo its change, so that
+        the guest may be off."""
+        done = self._request.run.done_event(transaction.key)
+        return transaction.active and done is not None and not done.undone
+
+    def _check_edits(self, current: bytes, key: str) -> None:
+        if self._request.over_edits:
+            return
+        likeness = self._texts.likeness
+        if not any(is_made_by(run, key, current, likeness) for run in self._request.since()):
+            raise UnitRefusedError(
+                "somebody changed the definition since: look at it (virsh dumpxml --inactive), "
+                "then put only the NIC back with --over-edits",
+                "edited",
+            )
+
+    def _is_made(self, run: PastRun, transaction: DomainTransaction, current: bytes) -> bool:
+        return is_made_by(run, transaction.key, current, self._texts.likeness)
+
+
+def _nics_put_back(
+    parts: Elements, current: bytes, original: bytes, wanted: Iterable[NicChanges]
+) -> bytes:
+    for one in wanted:
+        number = parts.interface_number(current, one.mac)
+        if number is None:
+            raise UnitRefusedError(f"there is not one NIC {one.mac} any more", "edited")
+        old = parts.interface_number(original, one.mac)
+        if old is None:
+            raise UnitRefusedError(
+                f"the saved definition has not one NIC {one.mac}", "kept-original"
+            )
+        current = parts.with_interface(current, number, parts.interface_of(original, old))
+    return current

@@ -1,0 +1,151 @@
+"""The journal of a run: what it is about to do and what it has done, one line each, on disk before
+the run goes on.
+
+A line that the program was ended in the middle of has no end, and counts as not written: what it
+would have announced has not been begun. Each line proves itself (``journal_line.py``): what was
+damaged on the disk is named and passed over, and the rest is believed.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+from vnicaudit.base.clock import moment, timestamp
+from vnicaudit.base.private_files import sync_folder, writing
+from vnicaudit.errors import JournalError
+from vnicaudit.remedy.applying.journal.events import Event
+from vnicaudit.remedy.applying.journal.journal_line import Entry as Entry
+from vnicaudit.remedy.applying.journal.journal_line import decoded
+from vnicaudit.remedy.applying.journal.journal_line import encoded as encoded
+
+NAME = "journal.jsonl"
+
+
+class JournalText(NamedTuple):
+    """The entries of a journal. ``damage``: a sentence for each place that cannot be trusted, with
+    the file's name and the line."""
+
+    entries: tuple[Entry, ...]
+    damage: tuple[str, ...] = ()
+    gone: str = ""
+    """Why nothing can be read; empty: something was."""
+
+
+class Journal:
+    """The journal of one run, to be added to. Threads may share it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / NAME
+        self._lock = threading.Lock()
+        self._over = ""
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        with writing(self._path):
+            self._descriptor = os.open(self._path, flags, 0o600)
+            os.ftruncate(self._descriptor, _whole(self._descriptor))
+            self._number = _number(self._descriptor)
+            sync_folder(folder)
+
+    def write(self, event: Event, unit: str = "") -> Entry:
+        """Add a line, and return it; it is on disk then. Raises JournalError where it cannot be:
+        then no other can be either, for behind half a line it would be lost."""
+        entry = Entry(timestamp(), event, unit)
+        with self._lock:
+            if self._over:
+                raise JournalError(self._over)
+            try:
+                with writing(self._path):
+                    self._add(encoded(entry, self._number + 1))
+                    self._number += 1
+            except JournalError as error:
+                self._over = str(error)
+                raise
+        return entry
+
+    def close(self) -> None:
+        """Nothing more will be written: who goes on in another thread is stopped by that."""
+        with self._lock:
+            if not self._over:
+                self._over = "the run was ended"
+            os.close(self._descriptor)
+
+    def _add(self, line: bytes) -> None:
+        written = 0
+        while written < len(line):
+            written += os.write(self._descriptor, line[written:])
+        os.fsync(self._descriptor)
+
+
+def entries(folder: Path) -> tuple[Entry, ...]:
+    """All lines of a run's journal that are whole and as they were written, in order."""
+    return read_journal(folder).entries
+
+
+def read_journal(folder: Path) -> JournalText:
+    """A run's journal, as far as it is to be believed. Half a line at its end is no damage: the
+    program was ended while it wrote it."""
+    path = folder / NAME
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return JournalText((), gone="it is missing")
+    except OSError as error:
+        return JournalText((), (f"{path}: {error.strerror}",))
+    if not data:
+        return JournalText((), gone="it is empty")
+    *lines, rest = data.split(b"\n")
+    found: list[Entry] = []
+    damage: list[str] = []
+    expected = 1
+    for number, line in enumerate(lines, 1):
+        read = decoded(line)
+        wrong = read.wrong
+        if read.number is not None and read.number != expected:
+            wrong = f"line {expected} was to stand here, and it is {read.number}"
+        expected = (read.number or expected) + 1
+        if wrong:
+            damage.append(f"{path}:{number}: damaged: {wrong}")
+        if read.entry is not None:
+            found.append(read.entry)
+    if b"\0" in rest or decoded(rest[:-1]).entry is not None:
+        damage.append(f"{path}:{len(lines) + 1}: damaged: not a line of a journal")
+    return JournalText(tuple(found), tuple(damage))
+
+
+def seconds_since(entry: Entry) -> float:
+    """How long ago a line was written."""
+    return _seconds(entry.at, timestamp())
+
+
+def seconds_between(first: Entry, second: Entry) -> float:
+    """How long after a line another one was written."""
+    return _seconds(first.at, second.at)
+
+
+def _seconds(first: str, second: str) -> float:
+    return max(0.0, (moment(second) - moment(first)).total_seconds())  # clocks are set back
+
+
+def _number(descriptor: int) -> int:
+    """The number of the last line: lines that were lost are counted where a later one tells."""
+    number = 0
+    with open(os.dup(descriptor), "rb") as stream:
+        stream.seek(0)
+        for line in stream:
+            number = decoded(line.rstrip(b"\n")).number or number + 1
+    return number
+
+
+def _whole(descriptor: int) -> int:
+    """The length of the file up to the end of its last whole line."""
+    size = os.fstat(descriptor).st_size
+    position = size
+    while position:
+        start = max(0, position - 65536)
+        found = os.pread(descriptor, position - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        position = start
+    return 0

@@ -1,0 +1,109 @@
+"""One line of a journal: written with its length, its number and a checksum, and read strictly.
+
+``{"sum":"…","length":57,"line":3,"at":…,"event":…,"unit":…,"data":{…}}``. ``length`` is that of the
+object without these three, ``sum`` the first 16 digits of the SHA-256 of ``length``, ``line`` and
+that object. Journals of runs before version 2 have lines without them, which are read as well: what
+is wrong in such a line shows only where it cannot be understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from vnicaudit.base.clock import moment
+from vnicaudit.model.decoding import json_as
+from vnicaudit.remedy.applying.journal.events import SINCE_CHECKSUMS, Begin, Event, name_of
+from vnicaudit.remedy.applying.journal.unit_head import head_of
+from vnicaudit.remedy.digests import short_digest
+
+_LINE = re.compile(
+    rb'\{"sum":"([0-9a-f]{16})","length":(\d{1,9}),"line":(\d{1,9}),(.*\})', re.DOTALL
+)
+_OLD = b'{"at":'
+_DIGITS = 16
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One line. ``unit`` is the domain (or file) it is about; empty: the run itself."""
+
+    at: str
+    event: Event
+    unit: str = ""
+
+
+class JournalLine(NamedTuple):
+    """A line that was read: its number, None where it has none (an old one); ``wrong``: why it is
+    not to be believed, empty where it is."""
+
+    entry: Entry | None
+    number: int | None = None
+    wrong: str = ""
+
+
+class _Written(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A line as it is written: what it says of its event stands beside the name of that."""
+
+    at: str
+    event: str
+    unit: str = ""
+    data: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+def encoded(entry: Entry, number: int) -> bytes:
+    """The line, with its end."""
+    name = name_of(entry.event)
+    tag = b'{"event":' + msgspec.json.encode(name)
+    said = msgspec.json.encode(entry.event)[len(tag) :].removeprefix(b",")
+    data = msgspec.UNSET if said == b"}" else msgspec.Raw(b"{" + said)
+    body = msgspec.json.encode(_Written(entry.at, name, entry.unit, data))
+    head = f'{{"sum":"{_sum(body, number)}","length":{len(body)},"line":{number},'
+    return head.encode() + body[1:] + b"\n"
+
+
+def decoded(line: bytes) -> JournalLine:
+    """A line without its end. Raises nothing, whatever it holds."""
+    found = _LINE.fullmatch(line)
+    if found is None and not line.startswith(_OLD):
+        return JournalLine(None, wrong="not a line of a journal")
+    body, number = line, None
+    if found is not None:
+        body, number = b"{" + found[4], int(found[3])
+        if (len(body), _sum(body, number)) != (int(found[2]), found[1].decode()):
+            return JournalLine(None, wrong="its checksum is another one")
+    try:
+        body.decode()  # what is kept as it was written is looked into later
+        entry = _entry(json_as(body, _Written))
+        _check(entry, old=number is None)
+    except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are such
+        return JournalLine(None, wrong="not a line of a journal")
+    return JournalLine(entry, number)
+
+
+def _entry(line: _Written) -> Entry:
+    said = b"" if isinstance(line.data, msgspec.UnsetType) else bytes(line.data)[1:-1]
+    fields = [b'"event":' + msgspec.json.encode(line.event), *filter(None, [said])]
+    return Entry(line.at, json_as(b"{" + b",".join(fields) + b"}", Event), line.unit)
+
+
+def begin_of(entries: Iterable[Entry]) -> Begin | None:
+    """The line that began a unit; None: it was not begun."""
+    return next((one.event for one in entries if isinstance(one.event, Begin)), None)
+
+
+def _check(entry: Entry, *, old: bool) -> None:
+    """Raises ValueError for what the rest could not go by."""
+    if moment(entry.at).tzinfo is None:
+        raise ValueError(entry.at)  # nobody knows how long ago that was
+    if old and isinstance(entry.event, SINCE_CHECKSUMS):
+        raise ValueError(name_of(entry.event))
+    if isinstance(entry.event, Begin):
+        head_of(entry.event)
+
+
+def _sum(body: bytes, number: int) -> str:
+    head = f"{len(body)} {number} ".encode()
+    return short_digest(head + body, _DIGITS)

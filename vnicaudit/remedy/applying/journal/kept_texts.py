@@ -1,0 +1,87 @@
+"""The texts that are kept of a unit in its run's folder, and what it was begun with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from vnicaudit.base.clock import timestamp
+from vnicaudit.base.private_files import write_private, write_several_private
+from vnicaudit.errors import KeptError
+from vnicaudit.remedy.applying.journal.events import Begin
+from vnicaudit.remedy.applying.journal.journal_line import Entry, JournalLine, decoded, encoded
+from vnicaudit.remedy.digests import digest
+
+KeptKind = Literal["before", "goal", "settled", "running"]
+"""A definition of a unit: the one there was, the one that is to be, what libvirt made of that, and
+what ran, where the persistent one does not say what to go back to."""
+
+
+class KeptTexts:
+    """The definitions a unit may have, kept in the run's folder."""
+
+    def __init__(self, folder: Path, key: str) -> None:
+        self._folder = folder / "definitions"
+        self._key = key
+
+    def keep(self, kind: KeptKind, data: bytes) -> str:
+        """Keep one; its digest. On disk when this returns."""
+        write_private(self._path(kind), data)
+        return digest(data)
+
+    def keep_both(self, before: bytes, goal: bytes) -> None:
+        """Keep the one that there is, and the one that is to be. On disk when this returns."""
+        write_several_private(((self._path("before"), before), (self._path("goal"), goal)))
+
+    def get(self, kind: KeptKind, wanted: str | None, by_hand: str = "") -> bytes:
+        """One that was kept; ``wanted`` is its digest, as the journal says it (None: it does
+        not). Raises KeptError where there is none, or another; ``by_hand`` is what else can be
+        done then."""
+        path = self._path(kind)
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise KeptError(
+                f"{path} was kept and cannot be read ({error.strerror}): {_mend(by_hand)}"
+            ) from None
+        if wanted is not None and digest(data) != wanted:
+            raise KeptError(
+                f"{path} is not what was kept there (the journal has another digest of it: it was "
+                f"edited, or is damaged): {_mend(by_hand)}"
+            )
+        return data
+
+    def has(self, kind: KeptKind) -> bool:
+        """True where a text of that kind was kept."""
+        return self._path(kind).is_file()
+
+    def keep_transaction(self, begin: Begin) -> None:
+        """Keep what is about to be done beside the definitions, in the form of the journal's line:
+        what is known of it then does not hang on the journal alone."""
+        entry = Entry(timestamp(), begin, self._key)
+        write_private(self._transaction_path, encoded(entry, 1))
+
+    def begin(self) -> JournalLine | None:
+        """The line that was kept by :meth:`keep_transaction`; None where there is none."""
+        try:
+            return decoded(self._transaction_path.read_bytes().rstrip(b"\n"))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return JournalLine(None, wrong=error.strerror or "it cannot be read")
+
+    @property
+    def _transaction_path(self) -> Path:
+        return self._folder / f"{self._key}.task.json"
+
+    def path(self, kind: KeptKind) -> Path:
+        """Where one is kept."""
+        return self._path(kind)
+
+    def _path(self, kind: KeptKind) -> Path:
+        return self._folder / f"{self._key}.{kind}.xml"
+
+
+def _mend(by_hand: str) -> str:
+    or_else = f", or change it by hand: {by_hand}" if by_hand else ""
+    return f"put that file right from a backup of it and do this again{or_else}"

@@ -1,0 +1,180 @@
+"""A run of the past: what it was asked to do, and all that its journal says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from msgspec import Raw
+from msgspec.json import encode
+from msgspec.structs import replace
+
+from vnicaudit.errors import UsageError
+from vnicaudit.remedy.applying.journal.events import Begin, Done, End, Run
+from vnicaudit.remedy.applying.journal.journal_file import NAME, Journal, JournalText, read_journal
+from vnicaudit.remedy.applying.journal.journal_line import Entry, begin_of
+from vnicaudit.remedy.applying.journal.run_request import FIRST, RunRequest, write_request
+from vnicaudit.remedy.applying.journal.salvage import Salvaged, salvage_request
+from vnicaudit.remedy.applying.journal.state import StateFolder
+from vnicaudit.remedy.applying.journal.unit_head import transaction_of
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
+from vnicaudit.text.own_commands import command
+
+T = TypeVar("T")
+
+_OLD_TAKEN_BACK = End("taken back")
+"""The last line of such a run in journals of before :attr:`End.taken_back`."""
+_LOST = "the journal has lost what was done to it; its original is kept, and put back by: "
+
+
+class PastRun(NamedTuple):
+    """A run and all that its journal says. ``ended``: it came to its end, good or bad."""
+
+    folder: Path
+    request: RunRequest
+    entries: tuple[Entry, ...]
+    ended: bool
+    by_unit: Mapping[str, tuple[Entry, ...]]
+    damage: tuple[str, ...] = ()
+    """What of the run's folder is damaged: a sentence each, with the file's name."""
+    without_lines: frozenset[str] = frozenset()
+    """Units of which the journal has lost the lines, and something is kept
+    (``salvage.py``)."""
+
+    @property
+    def taken_back(self) -> bool:
+        """True where the run was interrupted, and what it had begun was undone."""
+        ends = [entry.event for entry in self.entries if isinstance(entry.event, End)]
+        return any(end.taken_back or end == _OLD_TAKEN_BACK for end in ends)
+
+    def of(self, key: str) -> tuple[Entry, ...]:
+        """The lines about one unit."""
+        return self.by_unit.get(key, ())
+
+    def begin(self, key: str) -> Begin | None:
+        """The line that began a unit; None: it was not begun."""
+        return begin_of(self.of(key))
+
+    def transaction(self, key: str, kind: type[T]) -> T:
+        """All that the driver of a unit noted when it began. Raises RefusedError where it was not
+        begun, KeptError where that is damaged."""
+        begin = self.begin(key)
+        if begin is None:
+            raise UnitRefusedError("it was not begun", "not-begun")
+        return transaction_of(begin, kind)
+
+    def done_event(self, key: str) -> Done | None:
+        """How a unit ended; None where it has not."""
+        found = [one.event for one in self.of(key) if isinstance(one.event, Done)]
+        return found[-1] if found else None
+
+    def begun(self, key: str) -> bool:
+        """True where the run began to change the unit."""
+        return any(isinstance(one.event, Begin) for one in self.of(key))
+
+    def is_open(self, key: str) -> bool:
+        """True where the run began the unit and left it unfinished."""
+        return self.begun(key) and self.done_event(key) is None
+
+    def is_lost(self, key: str) -> bool:
+        """True where the unit may be changed, and only the kept original is known of it."""
+        return key in self.without_lines
+
+    def rollback_command(self, options: str = "") -> str:
+        """The command that takes it back."""
+        words = f"rollback {self.request.id} {options}".rstrip()
+        return command(words, self.folder.parent.parent)
+
+    @property
+    def restore_hint(self) -> str:
+        """A sentence on how to restore a unit whose journal lines are lost."""
+        return _LOST + self.rollback_command("--restore")
+
+    @property
+    def is_unfinished(self) -> bool:
+        """True where the run has not ended, or a unit lost the line that says it is finished."""
+        return not self.ended or any(self.is_open(unit.key) for unit in self.request.units)
+
+
+def read_run(folder: Path) -> PastRun | None:
+    """One run; None where it was ended before anything could be noted of it. Raises UsageError for
+    one of which nothing can be told."""
+    text = read_journal(folder)
+    request, damage = salvage_request(folder, text.entries)
+    if request is None:
+        return None
+    return _past_run(folder, request, text, damage)
+
+
+def reread(found: PastRun) -> PastRun:
+    """The run as it is now."""
+    return _past_run(found.folder, found.request, read_journal(found.folder))
+
+
+def begin_run(state: StateFolder, request: RunRequest) -> PastRun:
+    """A new run: its folder, with its request in it."""
+    folder = state.new()
+    request = replace(request, id=folder.name)
+    write_request(folder, request)
+    journal = Journal(folder)
+    try:
+        journal.write(Run(Raw(encode(request))))
+    finally:
+        journal.close()
+    return _past_run(folder, request, read_journal(folder))
+
+
+def _past_run(
+    folder: Path, request: RunRequest, text: JournalText, damage: tuple[str, ...] = ()
+) -> PastRun:
+    by_unit: dict[str, list[Entry]] = {}
+    for entry in text.entries:
+        by_unit.setdefault(entry.unit, []).append(entry)
+    ended = any(isinstance(one.event, End) for one in by_unit.get("", ()))
+    lost, more = set(), []
+    begun = any(isinstance(one.event, Run) for one in by_unit.get("", ()))
+    for unit in request.units:
+        lines = by_unit.get(unit.key, ())
+        known = Salvaged.of(folder, unit, lines, request, has_beginning=begun)
+        by_unit[unit.key] = list(known.entries)
+        if known.is_lost:
+            lost.add(unit.key)
+        more += [f"{folder / 'definitions'}: {known.damage}"] if known.damage else []
+    if (lost or any(by_unit.values())) and not begun and request.schema != FIRST:
+        more.append(f"{folder / NAME}: {text.gone or 'it has lost its beginning'}")
+    return PastRun(
+        folder, request, text.entries, ended, {key: tuple(of) for key, of in by_unit.items()},
+        (*damage, *text.damage, *more), frozenset(lost),
+    )  # fmt: skip
+
+
+def all_past(state: StateFolder, known: PastRun | None = None) -> Iterator[PastRun]:
+    """Every run of which something can be told, newest first: :func:`damaged` names the others.
+    ``known``: one that was read just now."""
+    for run_id in reversed(state.ids()):
+        if known is not None and run_id == known.folder.name:
+            yield known
+            continue
+        try:
+            found = read_run(state.run(run_id))
+        except UsageError:
+            continue
+        if found is not None:
+            yield found
+
+
+def damaged(state: StateFolder) -> Iterator[str]:
+    """The damage in the folders of all runs, a sentence for each place that names the file."""
+    for run_id in reversed(state.ids()):
+        try:
+            found = read_run(state.run(run_id))
+        except UsageError as error:
+            yield str(error)
+        else:
+            yield from () if found is None else found.damage
+
+
+def unfinished(state: StateFolder) -> Iterator[PastRun]:
+    """The runs that did not come to their end, newest first."""
+    return (found for found in all_past(state) if found.is_unfinished)

@@ -1,0 +1,173 @@
+"""Salvage of a run whose journal or request is damaged, from whatever else was kept.
+
+Beside each original stands the transaction that it was kept for (``KEY.task.json``), written before
+anything is done; ``run.json`` says what was asked for. So a unit whose lines are gone is looked at
+again, and not taken for one that was never begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from vnicaudit.errors import KeptError, RefusedError, UsageError
+from vnicaudit.model.plan import Mode
+from vnicaudit.remedy.applying.journal.events import Begin, Defined, Done, Run
+from vnicaudit.remedy.applying.journal.journal_line import Entry
+from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
+from vnicaudit.remedy.applying.journal.run_request import (
+    FIRST,
+    RunRequest,
+    UnitRequest,
+    decode_request,
+    read_request,
+)
+from vnicaudit.remedy.applying.journal.unit_head import Head, head_of
+from vnicaudit.remedy.digests import digest
+
+_TASK = ".task.json"
+_MAY_BE_CHANGED = ("applied", "failed")
+
+
+class Salvaged(NamedTuple):
+    """The lines of a unit, with those that what is kept stands for; ``is_lost``: something is kept,
+    and nothing says what was done with it."""
+
+    entries: tuple[Entry, ...]
+    is_lost: bool = False
+    damage: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        folder: Path,
+        unit: UnitRequest,
+        entries: Iterable[Entry],
+        request: RunRequest,
+        *,
+        has_beginning: bool,
+    ) -> Salvaged:
+        """A unit of a run. ``has_beginning``: the journal's first line is there, which is written
+        before anything is kept."""
+        key = unit.key
+        kept = KeptTexts(folder, key)
+        lines = [entry for entry in entries if _is_about(entry, unit)]
+        line, damage = kept.begin(), ""
+        if line is not None and line.entry is None:
+            damage = f"{key}{_TASK} is damaged: {line.wrong}"
+        if not any(isinstance(entry.event, Begin) for entry in lines):
+            if line is None or line.entry is None or not _is_about(line.entry, unit):
+                whole = has_beginning and request.schema != FIRST
+                lost = _is_lost(kept, lines, damage, whole=whole)
+                lost = lost or (not lines and _is_replaced(kept, unit))
+                return cls(tuple(lines), lost, damage)
+            lines.insert(0, line.entry)
+        if not any(isinstance(entry.event, Defined) for entry in lines) and kept.has("settled"):
+            with suppress(KeptError):
+                lines.append(_settled(kept, lines[0]))
+        return cls(tuple(sorted(lines, key=_done_last)), damage=damage)
+
+
+def _is_about(entry: Entry, unit: UnitRequest) -> bool:
+    """True unless the line begins another unit, which a damaged line of an older version may seem
+    to do: it has no checksum."""
+    if not isinstance(entry.event, Begin):
+        return True
+    return head_of(entry.event).identity == unit.identity
+
+
+def _is_lost(kept: KeptTexts, lines: Sequence[Entry], damage: str, *, whole: bool) -> bool:
+    """True where the unit may have been changed without the journal saying how. Before version 2 no
+    transaction was kept: an original alone may belong to a run that ended before it did anything,
+    or to one whose journal is gone, as it may be where the journal has lost its beginning (not
+    ``whole``)."""
+    outcomes = [one.event.outcome for one in lines if isinstance(one.event, Done)]
+    if outcomes:
+        return outcomes[-1] in _MAY_BE_CHANGED and (bool(damage) or kept.has("before"))
+    if damage or kept.has("settled"):
+        return True
+    return kept.has("before") and (not whole or bool(lines))
+
+
+def _is_replaced(kept: KeptTexts, unit: UnitRequest) -> bool:
+    """True where a file has its planned content. False for a domain: the definition that libvirt
+    made of it is kept instead."""
+    try:
+        before, goal = kept.get("before", None), kept.get("goal", None)
+        return before != goal and unit.file_holds(goal)
+    except RefusedError:  # KeptError, too
+        return False
+
+
+def _settled(kept: KeptTexts, begin: Entry) -> Entry:
+    """A replacement for the missing line on the definition that libvirt made, from its kept text.
+    Raises KeptError where that cannot be read."""
+    settled = digest(kept.get("settled", None))
+    return Entry(begin.at, Defined(settled), begin.unit)
+
+
+def _done_last(entry: Entry) -> int:
+    """A definition that is known from its file was made before the unit ended."""
+    return int(isinstance(entry.event, Done))
+
+
+def salvage_request(
+    folder: Path, lines: Sequence[Entry]
+) -> tuple[RunRequest | None, tuple[str, ...]]:
+    """``(request, damage)`` of a run: the request from its journal, else its file, else its
+    transactions, and a sentence on damage to its file. The request is None where the run ended
+    before anything was written. Raises UsageError where the file is damaged and nothing else tells
+    the request."""
+    noted = _recorded_request(lines)
+    damage: tuple[str, ...] = ()
+    try:
+        written = read_request(folder)
+    except UsageError as error:
+        written, damage = None, (str(error),)
+    if noted is not None and written is None and not damage:
+        return noted, (f"{folder / 'run.json'}: it is missing",)
+    if noted is not None and written not in (None, noted):
+        return noted, (f"{folder / 'run.json'}: damaged: it is not what the journal says",)
+    if written is not None or noted is not None:
+        return noted or written, damage
+    units = _units(folder)
+    if units:
+        known = RunRequest(
+            folder.name, "apply", "", "", units[0][1], tuple(one for one, _ in units)
+        )
+        missing = (f"{folder / 'run.json'}: it is missing",)
+        return known, damage or missing
+    if damage:
+        raise UsageError(damage[0])
+    return None, ()
+
+
+def _recorded_request(lines: Sequence[Entry]) -> RunRequest | None:
+    for entry in lines:
+        if isinstance(entry.event, Run):
+            try:
+                return decode_request(entry.event.request)
+            except msgspec.MsgspecError:
+                return None
+    return None
+
+
+def _units(folder: Path) -> list[tuple[UnitRequest, Mode]]:
+    found = []
+    for path in sorted((folder / "definitions").glob(f"*{_TASK}")):
+        line = KeptTexts(folder, path.name.removesuffix(_TASK)).begin()
+        begin = None if line is None or line.entry is None else line.entry.event
+        if isinstance(begin, Begin):
+            head = head_of(begin)
+            found.append((_unit(head), head.transaction.mode))
+    return found
+
+
+def _unit(head: Head) -> UnitRequest:
+    of, noted = head
+    name, steps, macs = noted.name, noted.steps, noted.macs
+    return UnitRequest(of.key, name, of.target, steps, macs, of.uuid, of.file, of.kind)
