@@ -17,13 +17,15 @@ class CommandEntry(NamedTuple):
 
 def lazy_group(entries: Mapping[str, CommandEntry], default: str = "") -> type[click.Group]:
     """A group of these commands, which ``--help`` lists in this order. ``default``: the one that
-    runs where none is named; empty: help is shown."""
+    runs, with its options, where none is named; empty: help is shown."""
 
     class LazyGroup(click.Group):
         """``--help`` is written from the entries alone."""
 
         def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-            return super().parse_args(ctx, args or [default] if default else args)
+            if default and (not args or (args[0][:1] == "-" and args[0] not in ("-h", "--help"))):
+                args = [default, *args]
+            return super().parse_args(ctx, args)
 
         def list_commands(self, ctx: click.Context) -> list[str]:
             del ctx
@@ -229,16 +231,16 @@ def _drift() -> click.Command:
 
 
 COMMANDS = {
-    "audit": CommandEntry("Findings: what is wrong with the NICs of the targets.", _audit),
-    "nics": CommandEntry("Every vNIC, as declared and as it really is.", _nics),
+    "audit": CommandEntry("Audit NICs and report findings.", _audit),
+    "nics": CommandEntry("List every NIC, as declared and as it really is.", _nics),
     "explain": CommandEntry(
-        "One vNIC, layer by layer: who declares what, what wins, why.", _explain
+        "Explain one NIC, layer by layer: who declares what, what wins, why.", _explain
     ),
-    "rules": CommandEntry("The catalogue of rules, or one rule's manual page.", _rules),
-    "plan": CommandEntry("What would be changed, as a diff and in words.", _plan),
-    "apply": CommandEntry("Carry a plan out: define, restart or hot swap, verify.", _apply),
-    "rollback": CommandEntry("Take a run back.", _rollback),
-    "runs": CommandEntry("What was applied, when, with which outcome.", _runs),
+    "rules": CommandEntry("List all rules, or show one rule's manual page.", _rules),
+    "plan": CommandEntry("Plan changes: show them as a diff and in words.", _plan),
+    "apply": CommandEntry("Apply a plan: redefine, restart or hot-swap, then verify.", _apply),
+    "rollback": CommandEntry("Undo a previous run.", _rollback),
+    "runs": CommandEntry("List previous runs and their outcomes.", _runs),
     "fleet": CommandEntry("Audit all hosts of an inventory.", _fleet),
     "bench": CommandEntry("Measure before and after: what a change is worth.", _bench),
     "history": CommandEntry("Show the audits of a fleet that are remembered.", _history),
@@ -247,7 +249,9 @@ COMMANDS = {
 }
 
 _HISTORY = {
-    "status": CommandEntry("List audits, and how large and stale it all is.", _history_status),
+    "status": CommandEntry(
+        "List audits, the size of the history, and stale hosts.", _history_status
+    ),
     "show": CommandEntry("Show one audit, and what it changed.", _history_show),
     "upgrade": CommandEntry("Migrate the history to this version's tables.", _history_upgrade),
     "prune": CommandEntry("Remove what ended long ago.", _history_prune),
@@ -274,16 +278,14 @@ def history() -> None:
 
 _BENCH = {
     "run": CommandEntry("Measure one path, or compare arms or several paths.", _bench_run),
-    "compare": CommandEntry("What has changed between two measurements.", _bench_compare),
-    "search": CommandEntry("The highest rate at which hardly anything is lost.", _bench_search),
+    "compare": CommandEntry("Compare two measurements.", _bench_compare),
+    "search": CommandEntry("Find the highest rate within the loss limit.", _bench_search),
     "watch": CommandEntry(
         "Measure a path briefly every hour, and tell when it changed.", _bench_watch
     ),
-    "show": CommandEntry("What was measured, and when.", _bench_show),
-    "profiles": CommandEntry(
-        "What can be measured: shipped profiles, or one's own checked.", _bench_profiles
-    ),
-    "line-rate": CommandEntry("What a link carries at best.", _bench_line_rate),
+    "show": CommandEntry("List past measurements, or show one.", _bench_show),
+    "profiles": CommandEntry("List built-in profiles, or validate your own.", _bench_profiles),
+    "line-rate": CommandEntry("Show a link's theoretical maximum throughput.", _bench_line_rate),
 }
 
 _BENCH_EPILOG = """\b
@@ -312,7 +314,7 @@ _FLEET = {
     ),
     "top": CommandEntry("Rank the changes to make first, and say why.", _fleet_top),
     "serve": CommandEntry("Serve metrics and the page of the fleet, read-only.", _fleet_serve),
-    "notify": CommandEntry("Tell channels what the newest audit brought up.", _fleet_notify),
+    "notify": CommandEntry("Tell channels which findings are new or reopened.", _fleet_notify),
 }
 
 _FLEET_EPILOG = """\b

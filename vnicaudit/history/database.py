@@ -13,11 +13,16 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from vnicaudit.errors import HistoryError, UsageError
-from vnicaudit.history.place import HistoryPlace, prepare_file
+from vnicaudit.history.place import HistoryPlace, check_regular, prepare_file
 from vnicaudit.text.secrets import masked_message
 
 _PATIENCE = 300
 """Seconds that one who stores waits for another one."""
+_DAMAGED = ("database disk image is malformed", "file is not a database")
+_DAMAGED_ADVICE = (
+    "; restore the file from a backup or a `vnicaudit history export`, or move it away to begin a "
+    "new history"
+)
 _LOCK = 0x766E6963
 """The key of PostgreSQL's advisory lock: one stores at a time, in each database."""
 
@@ -70,7 +75,9 @@ class Database:
         try:
             yield
         except SQLAlchemyError as error:
-            raise HistoryError(f"history {self.place.label}: {_reason(error)}") from None
+            reason = _reason(error)
+            advice = _DAMAGED_ADVICE if self.is_sqlite and reason in _DAMAGED else ""
+            raise HistoryError(f"history {self.place.label}: {reason}{advice}") from None
 
 
 def _reason(error: SQLAlchemyError) -> str:
@@ -94,6 +101,7 @@ def _engine(place: HistoryPlace, *, read_only: bool) -> Engine:
 
 def _sqlite_engine(place: HistoryPlace, *, read_only: bool) -> Engine:
     path = Path(place.target).absolute()
+    check_regular(path)
     if not read_only:
         prepare_file(path)
     mode = {"mode": "ro" if read_only else "rw", "uri": "true"}

@@ -51,6 +51,13 @@ def history_place(named: str | None, state: str | Path) -> HistoryPlace:
     return HistoryPlace("sqlite", path)
 
 
+def check_regular(path: Path) -> None:
+    """Raises UsageError for a FIFO, a device or a folder: a database would wait for it for ever.
+    Nothing for what is not there."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"history {path}: not a regular file; name another one with --history")
+
+
 def prepare_file(path: Path) -> None:
     """Have an empty file for nobody else to read, and its folder, where there is none. Raises
     UsageError, also for one that somebody else could change."""

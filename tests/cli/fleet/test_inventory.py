@@ -73,7 +73,7 @@ def test_a_mistake_ends_with_2(tmp_path: Path) -> None:
     result = inside("fleet", "inventory", "-i", tmp_path / "x.toml")
     assert result.returncode == 2
     assert (
-        f"{tmp_path}/x.toml:2: 'password' is a secret; an inventory holds no secrets"
+        f"{tmp_path}/x.toml:2: 'password' is a secret; an inventory holds no secrets; use an ssh "
         in result.stderr
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sqlite3
 import stat
 import subprocess
@@ -147,7 +148,21 @@ def test_what_is_no_history_is_said(tmp_path: Path) -> None:
     done = inside("history", "status", "--history", path)
     assert done.returncode == 4
     assert "Error: history " in done.stderr
-    assert "file is not a database" in done.stderr
+    assert "file is not a database; restore the file from a backup" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("history", "status"), ("trend",), ("history", "upgrade")])
+def test_a_fifo_is_not_waited_for(tmp_path: Path, words: tuple[str, ...]) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    done = inside(*words, "--history", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"history {path}: not a regular file" in done.stderr
+
+
+def test_history_alone_takes_the_options_of_status(state: Path) -> None:
+    assert printed("history", "--state", state) == printed("history", "status", "--state", state)
+    assert printed("history", "--help").startswith("Usage: vnicaudit history [OPTIONS] COMMAND")
 
 
 def test_the_file_is_for_nobody_else(state: Path) -> None:

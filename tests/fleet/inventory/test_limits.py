@@ -68,6 +68,12 @@ def test_a_limit_that_leaves_no_host_says_what_was_meant() -> None:
         limited("zone_c")
 
 
+def test_a_whole_name_wins_over_its_colons() -> None:
+    uri = "qemu+tcp://[::1]:16509/system"
+    hosts = LimitedHosts((InventoryHost(uri, uri), *HOSTS), ())
+    assert [host.name for host in hosts.limited(uri)] == [uri]
+
+
 def test_patterns_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "failed").write_text("kvm7\n\nalone\n")
     assert limited(f"@{tmp_path}/failed") == ["kvm7", "alone"]

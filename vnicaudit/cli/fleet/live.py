@@ -28,10 +28,12 @@ PATIENCE = 20.0
 
 def metrics_route(place: HistoryPlace) -> Route:
     """The metrics of a fleet, from its history. Raises MissingExtraError."""
+    from vnicaudit.history.place import check_extras
     from vnicaudit.reports.metrics.exposition import check_exposition, exposed
     from vnicaudit.reports.metrics.fleet import fleet_families
 
     check_exposition()
+    check_extras(place.kind)
     shared = SharedValue(lambda: _counts(place), good_for=GOOD_FOR, patience=PATIENCE, clock=time)
 
     def route(accept: str) -> Content:
@@ -52,10 +54,11 @@ def page_route(state: Path) -> Route:
 
 
 def _counts(place: HistoryPlace) -> FleetCounts:
-    from vnicaudit.history.counts import counts_of
     from vnicaudit.history.history import history_to_read
 
     with history_to_read(place) as history:
+        from vnicaudit.history.counts import counts_of
+
         return counts_of(history.database, severity_of)
 
 

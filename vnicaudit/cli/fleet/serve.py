@@ -76,7 +76,10 @@ def command(options: ServeOptions) -> int:
     try:
         server = ReadOnlyServer(address, host_names(options.allowed_hosts), routes, _failed)
     except OSError as error:
-        raise UsageError(f"{options.listen}: {error.strerror}") from None
+        raise UsageError(
+            f"cannot listen on {options.listen}: {error.strerror}; choose another ADDRESS:PORT "
+            "with --listen"
+        ) from None
     with server:
         tell(f"Listening on {server.address.url}")
         try:

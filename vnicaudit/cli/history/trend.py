@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 import msgspec
@@ -12,6 +12,9 @@ from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.output.stdout import emit
+
+if TYPE_CHECKING:
+    from vnicaudit.history.trends import TrendRequest
 
 _EPILOG = """\b
 Examples:
@@ -77,23 +80,23 @@ def command(options: TrendOptions) -> int:
     are as they were last known, and are counted as stale besides.
     """
     from vnicaudit.history.history import history_to_read
-    from vnicaudit.history.trends import TrendRequest
     from vnicaudit.reports.history.json import to_json
     from vnicaudit.reports.history.trend import trend_csv, trend_text
 
-    request = TrendRequest(
-        options.by,
-        None if options.since is None else days_of(options.since, "--since"),
-        tuple(one.upper() for one in options.rules),
-        options.severities,
-        options.sites,
-        options.owners,
-    )
+    days = None if options.since is None else days_of(options.since, "--since")
     with history_to_read(options.place.place) as history:
-        trend = history.trend(request)
+        trend = history.trend(_request(options, days))
     if options.format == "text":
         for text in trend_text(trend, screen_options(options.output)):
             emit(text)
     else:
         emit(to_json(trend) if options.format == "json" else trend_csv(trend))
     return 0
+
+
+def _request(options: TrendOptions, days: float | None) -> TrendRequest:
+    """What to count, of the last ``days``. Needs the extra `history`."""
+    from vnicaudit.history.trends import TrendRequest
+
+    rules = tuple(one.upper() for one in options.rules)
+    return TrendRequest(options.by, days, rules, options.severities, options.sites, options.owners)

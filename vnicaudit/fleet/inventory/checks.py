@@ -15,7 +15,7 @@ _ADDRESS = re.compile(r"(?!-)[A-Za-z0-9._:%\[\]-]{1,253}")
 _USER = re.compile(r"(?!-)[A-Za-z0-9._@+$-]{1,64}")
 _PLACEHOLDER = re.compile(r"\{(?!name\}|host\})[^{}]*\}?|\}(?<!name\})(?<!host\})")
 INSTEAD = (
-    "an inventory holds no secrets: use an ssh key or agent (~/.ssh/config), libvirt's auth.conf "
+    "an inventory holds no secrets; use an ssh key or agent (~/.ssh/config), libvirt's auth.conf "
     "for SASL, or client certificates for TLS, and remove it here"
 )
 

@@ -43,7 +43,8 @@ class LimitedHosts:
     def limited(self, limit: str) -> tuple[InventoryHost, ...]:
         """The hosts that a limit leaves. Raises UsageError where that is none, and for a pattern
         that makes no sense."""
-        patterns = list(_patterns(limit))
+        # a host's whole name wins over what its colons and commas would mean, as in a URI
+        patterns = [limit] if limit in self._hosts else list(_patterns(limit))
         chosen = self._union([one for one in patterns if one[0] not in "&!"] or [_ALL])
         for pattern in patterns:
             if pattern[0] == "&":

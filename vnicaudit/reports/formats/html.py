@@ -47,5 +47,7 @@ class _Html:
         title = f"Audit of {named[0] if len(named) == 1 else count(len(named), 'target')}"
         word = "host" if named and all("://" in name for name in named) else "target"
         run = self._run
-        about = PageAbout(title=title, tool=run.tool, started=run.started, host_word=word)
+        about = PageAbout(
+            title=title, tool=run.tool, started=run.started, host_word=word, coverage=end.coverage
+        )
         yield from self._page.finish(about, self._notes.end_of(end, self._run.rules()))

@@ -13,6 +13,7 @@ from vnicaudit.model.history import (
     HistoryStatus,
     StaleHost,
 )
+from vnicaudit.reports.coverage import percent
 from vnicaudit.reports.history.lines import table
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wrap import wrap
@@ -54,9 +55,10 @@ def stale_text(hosts: Sequence[StaleHost], options: Options) -> Iterator[str]:
 
 
 def _audit(one: AuditSummary) -> tuple[str | int, ...]:
+    """Findings are all that are open, stale ones among them, as in a trend."""
     return (
-        one.id, one.started, one.hosts_to_read, one.failed, one.open, one.stale, one.new,
-        one.reopened, one.fixed, one.gone, _coverage(one),
+        one.id, one.started, one.hosts_to_read, one.failed, one.open + one.stale, one.stale,
+        one.new, one.reopened, one.fixed, one.gone, _coverage(one),
     )  # fmt: skip
 
 
@@ -65,9 +67,9 @@ def _coverage(one: AuditSummary) -> str:
     if one.limit:
         parts.append(f"hosts {one.limit}")
     if one.host_share < 1:
-        parts.append(f"{one.host_share:.3g} of the hosts")
+        parts.append(f"{percent(one.host_share)} of the hosts")
     if one.nic_share < 1:
-        parts.append(f"{one.nic_share:.3g} of the NICs")
+        parts.append(f"{percent(one.nic_share)} of the NICs")
     return ", ".join([*(parts or ["all"]), count(one.rules, "rule")])
 
 

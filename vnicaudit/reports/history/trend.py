@@ -43,6 +43,8 @@ def trend_text(one: Trend, options: Options) -> Iterator[str]:
         first, last = one.audits[0], one.audits[-1]
         text = f"{count(len(ids), 'audit')}, {first.started} to {last.started}; the last read "
         text += f"{last.ok + last.partial:,} of {count(last.hosts, 'host')}"
+        if first.hosts != last.hosts:
+            text += f"; the inventory of the first had {count(first.hosts, 'host')}"
         yield "\n" + wrap(text, options.width, "", "  ")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from itertools import islice
 
+from vnicaudit.reports.coverage import percent
 from vnicaudit.reports.page.data import PageAbout, PageEnd, PageNote
 from vnicaudit.reports.table.html import text
 
@@ -13,12 +14,12 @@ _NOTES = 400
 
 
 def sample_of(about: PageAbout) -> str:
-    """``Only a part was looked at: 5 % of hosts``; empty where everything was to be looked at."""
+    """``Only a part was looked at: 5% of hosts``; empty where everything was to be looked at."""
     coverage = about.coverage
     if coverage is None or coverage.is_whole:
         return ""
     shares = ((coverage.host_share, "hosts"), (coverage.nic_share, "NICs"))
-    parts = [f"{share * 100:.4g} % of {name}" for share, name in shares if share != 1.0]
+    parts = [f"{percent(share)} of {name}" for share, name in shares if share != 1.0]
     if coverage.limit:
         parts.append(f"hosts that match {coverage.limit}")
     seed = "" if coverage.seed is None else f" (seed {coverage.seed})"
