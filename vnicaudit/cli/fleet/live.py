@@ -28,9 +28,11 @@ PATIENCE = 20.0
 
 def metrics_route(place: HistoryPlace) -> Route:
     """The metrics of a fleet, from its history. Raises MissingExtraError."""
+    from vnicaudit.history.place import check_extras
     from vnicaudit.reports.metrics.exposition import check_exposition, exposed
     from vnicaudit.reports.metrics.fleet import fleet_families
 
+    check_extras(place.kind)
     check_exposition()
     shared = SharedValue(lambda: _counts(place), good_for=GOOD_FOR, patience=PATIENCE, clock=time)
 
@@ -52,11 +54,10 @@ def page_route(state: Path) -> Route:
 
 
 def _counts(place: HistoryPlace) -> FleetCounts:
-    from vnicaudit.history.counts import counts_of
     from vnicaudit.history.history import history_to_read
 
     with history_to_read(place) as history:
-        return counts_of(history.database, severity_of)
+        return history.counts(severity_of)
 
 
 @cache

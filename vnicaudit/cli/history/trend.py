@@ -77,7 +77,7 @@ def command(options: TrendOptions) -> int:
     are as they were last known, and are counted as stale besides.
     """
     from vnicaudit.history.history import history_to_read
-    from vnicaudit.history.trends import TrendRequest
+    from vnicaudit.model.history import TrendRequest
     from vnicaudit.reports.history.json import to_json
     from vnicaudit.reports.history.trend import trend_csv, trend_text
 
