@@ -23,8 +23,8 @@ from vnicaudit.base.clock import timestamp
 from vnicaudit.cli.main import run
 from vnicaudit.cli.remedy.controller import Controller
 from vnicaudit.platforms.openstack.control import Control
-from vnicaudit.remedy.applying import journal
-from vnicaudit.remedy.applying.events import Event, name_of
+from vnicaudit.remedy.applying.journal import journal_file
+from vnicaudit.remedy.applying.journal.events import Event, name_of
 
 _ORDERS = ("stop", "start", "hard_reboot")
 _SET = ("image_property", "set")
@@ -67,7 +67,7 @@ class _Places:
 
     def watch(self) -> None:
         """From now on."""
-        journal.Journal.write = self._line(journal.Journal.write)  # type: ignore[method-assign]
+        journal_file.Journal.write = self._line(journal_file.Journal.write)  # type: ignore[method-assign]
         private_files.os = _Os(self._file)  # type: ignore[attr-defined, assignment]
         for name in _ORDERS:
             setattr(Control, name, self._call(name, getattr(Control, name)))
@@ -90,12 +90,12 @@ class _Places:
         if self._pass(place, what):
             self._happen()
 
-    def _line(self, real: Callable[..., journal.Entry]) -> Callable[..., journal.Entry]:
-        def write(one: journal.Journal, event: Event, unit: str = "") -> journal.Entry:
+    def _line(self, real: Callable[..., journal_file.Entry]) -> Callable[..., journal_file.Entry]:
+        def write(one: journal_file.Journal, event: Event, unit: str = "") -> journal_file.Entry:
             name = name_of(event)
             self._at("before line", name)
             if self._pass("within line", name):
-                text = journal.encoded(journal.Entry(timestamp(), event, unit), 1)
+                text = journal_file.encoded(journal_file.Entry(timestamp(), event, unit), 1)
                 with one._lock:
                     os.write(one._descriptor, text[: len(text) // 2])
                     self._happen()

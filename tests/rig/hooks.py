@@ -26,8 +26,8 @@ from vnicaudit.base import private_files
 from vnicaudit.base.clock import timestamp
 from vnicaudit.cli.main import run
 from vnicaudit.platforms.libvirt import control
-from vnicaudit.remedy.applying import journal
-from vnicaudit.remedy.applying.events import Event, name_of
+from vnicaudit.remedy.applying.journal import journal_file
+from vnicaudit.remedy.applying.journal.events import Event, name_of
 
 PLACES = (
     "before line", "within line", "behind line",
@@ -224,7 +224,7 @@ class _Places:
 
     def watch(self) -> None:
         """From now on."""
-        journal.Journal.write = self._line(journal.Journal.write)  # type: ignore[method-assign]
+        journal_file.Journal.write = self._line(journal_file.Journal.write)  # type: ignore[method-assign]
         private_files.os = _Os(self._file)  # type: ignore[attr-defined, assignment]
         control.LibvirtHypervisor.__init__ = self._host(  # type: ignore[method-assign]
             control.LibvirtHypervisor.__init__
@@ -266,12 +266,12 @@ class _Places:
         if self._pass(place, what):
             self._happen()
 
-    def _line(self, real: Callable[..., journal.Entry]) -> Callable[..., journal.Entry]:
-        def write(one: journal.Journal, event: Event, unit: str = "") -> journal.Entry:
+    def _line(self, real: Callable[..., journal_file.Entry]) -> Callable[..., journal_file.Entry]:
+        def write(one: journal_file.Journal, event: Event, unit: str = "") -> journal_file.Entry:
             name = name_of(event)
             self._at("before line", name)
             if self._pass("within line", name):
-                text = journal.encoded(journal.Entry(timestamp(), event, unit), 1)
+                text = journal_file.encoded(journal_file.Entry(timestamp(), event, unit), 1)
                 os.write(one._descriptor, text[: len(text) // 2])
                 self._happen()
             entry = real(one, event, unit)

@@ -34,6 +34,8 @@ from vnicaudit.model.history import (
 
 _COUNTS = ("open", "stale", "accepted", "new", "reopened", "fixed", "gone")
 _HOSTS = ("hosts", "chosen", "ok", "partial", "failed", "unchanged", "domains", "nics")
+_FIELDS = ("hosts", "hosts_to_read", *_HOSTS[2:], *_COUNTS)
+"""Fields of a summary: one for each of the columns ``_HOSTS`` and ``_COUNTS``."""
 LATEST, PREVIOUS = "latest", "previous"
 
 
@@ -62,7 +64,7 @@ def summaries(
         one = AuditSummary(
             id=name, started=time_text(started), finished=_time(ended), version=version,
             rules=count, limit=limit, host_share=share, nic_share=nics,
-            **dict(zip((*_HOSTS, *_COUNTS), map(int, numbers), strict=True)),
+            **dict(zip(_FIELDS, map(int, numbers), strict=True)),
         )  # fmt: skip
         found.append(one)
     return found
@@ -77,7 +79,7 @@ def status_of(database: Database, most: int | None) -> HistoryStatus:
         last = (reading.c.audit == host.c.read) & (reading.c.host == host.c.id)
         oldest = select(func.min(reading.c.read_at)).join(host, last).where(host.c.id.in_(listed))
         return HistoryStatus(
-            place=database.place.shown,
+            place=database.place.label,
             tables=NEWEST,
             bytes=_size(connection, database),
             hosts=len(connection.execute(listed).fetchall()),
@@ -146,7 +148,7 @@ def number_of(connection: Connection, named: str, database: Database) -> int:
         if end is not None:
             return _number_at(connection, named, end)
     raise UsageError(
-        f"history {database.place.shown}: there is no audit {named[:60]!r}; name one by its id, a "
+        f"history {database.place.label}: there is no audit {named[:60]!r}; name one by its id, a "
         f"date (2026-11-22), {LATEST} or {PREVIOUS}; `vnicaudit history` lists them"
     )
 

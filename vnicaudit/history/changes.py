@@ -1,4 +1,4 @@
-"""What an audit changes of NICs and findings, written for some hosts at a time."""
+"""Changes of NICs and findings that an audit brings, written for some hosts at a time."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class ChangeWriter:
         before = [known.id for known, _one in new if known.read is not None]
         nics = open_nics(self._connection, before)
         findings = open_findings(self._connection, before)
-        seen = [_seen(one) for _known, one in new]
+        seen = [_findings_seen(one) for _known, one in new]
         numbers = self._problems.learn(each.problem for one in seen for each in one.values())
         for (known, one), found in zip(new, seen, strict=True):
             numbered = {key: (facts, numbers[facts.problem]) for key, facts in found.items()}
@@ -108,7 +108,7 @@ class ChangeWriter:
         return nic_changes(nics, rows, looked), finding_changes(findings, seen, looked)
 
 
-def _seen(reading: HostReading) -> Seen:
+def _findings_seen(reading: HostReading) -> Seen:
     """The findings of a host; one that came up twice counts once, and as not accepted."""
     seen: Seen = {}
     for one in reading.audited:

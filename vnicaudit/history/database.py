@@ -70,7 +70,7 @@ class Database:
         try:
             yield
         except SQLAlchemyError as error:
-            raise HistoryError(f"history {self.place.shown}: {_reason(error)}") from None
+            raise HistoryError(f"history {self.place.label}: {_reason(error)}") from None
 
 
 def _reason(error: SQLAlchemyError) -> str:
@@ -87,9 +87,9 @@ def _engine(place: HistoryPlace, *, read_only: bool) -> Engine:
             return create_engine(url, poolclass=NullPool)
         return _sqlite_engine(place, read_only=read_only)
     except ArgumentError:
-        raise UsageError(f"{place.shown}: not a URL of a database") from None
+        raise UsageError(f"{place.label}: not a URL of a database") from None
     except SQLAlchemyError as error:
-        raise HistoryError(f"history {place.shown}: {_reason(error)}") from None
+        raise HistoryError(f"history {place.label}: {_reason(error)}") from None
 
 
 def _sqlite_engine(place: HistoryPlace, *, read_only: bool) -> Engine:

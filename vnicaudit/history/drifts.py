@@ -119,7 +119,8 @@ def _interval_columns(table: Table) -> list[ColumnElement[object]]:
 
 
 class _Course(NamedTuple):
-    """How something began after the first audit, and ended up to the second."""
+    """How something that holds at the second audit began, and how something that held at the first
+    one ended: changes in between are neither."""
 
     began_as: str = ""
     ended_as: str = ""
@@ -152,7 +153,7 @@ Key = tuple[int, object]
 def _sides(
     rows: Iterator[tuple[object, _Interval, Sequence[object]]], pair: _Pair
 ) -> dict[Key, _Sides]:
-    """What differs, by its key."""
+    """The NICs or findings that differ between the two audits, by key."""
     things: dict[Key, _Sides] = {}
     for thing, interval, values in rows:
         if interval.host in pair.hosts:
@@ -176,9 +177,10 @@ def _courses(
             query.where(column.in_(some))
         ):
             had = found.get((number, value), _Course())
-            if opened > pair.before and not had.began_as:
+            if opened <= pair.after and began not in _CHANGES:
                 had = had._replace(began_as=began)
-            if closed is not None and closed <= pair.after:
+            is_end = closed is not None and closed > pair.before and ended not in _CHANGES
+            if is_end and not had.ended_as:
                 had = had._replace(ended_as=ended)
             found[(number, value)] = had
     return found
@@ -267,7 +269,7 @@ def _nic_drift(sides: _Sides, course: _Course) -> Iterator[NicRecord]:
     elif before is not None and after is not None:
         old, new = before[2], after[2]
         changes = {
-            name: (_shown(getattr(old, name)), _shown(getattr(new, name)))
+            name: (_plain_value(getattr(old, name)), _plain_value(getattr(new, name)))
             for name in changed_columns(old, new)
         }
         if changes:
@@ -281,7 +283,7 @@ def _nic_side(values: Sequence[object] | None) -> tuple[str, str, NicFacts] | No
     return str(name), str(site), NicFacts._make(facts)
 
 
-def _shown(value: str | int | bytes | None) -> str | int | None:
+def _plain_value(value: str | int | bytes | None) -> str | int | None:
     return uuid_text(value) if isinstance(value, (bytes, memoryview)) else value
 
 

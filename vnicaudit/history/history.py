@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 from vnicaudit.errors import UsageError
-from vnicaudit.history.kept import KeptReading, Unpacked
+from vnicaudit.history.packed_reading import KeptReading, Unpacked
 from vnicaudit.history.place import HistoryPlace, check_extras
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.fleet_counts import FleetCounts
@@ -83,7 +83,7 @@ class History:
         return prune(self.database, before)
 
     def export(self) -> Iterator[bytes]:
-        """All of it, as JSON lines."""
+        """The whole history as JSON lines."""
         from vnicaudit.history.transfer import export_lines
 
         return export_lines(self.database)
@@ -124,7 +124,7 @@ def history_to_read(place: HistoryPlace) -> Iterator[History]:
     with _database(place, read_only=True) as database:
         if not (place.exists and has_tables(database)):
             raise UsageError(
-                f"history {place.shown}: nothing is stored there yet; `vnicaudit fleet audit` "
+                f"history {place.label}: nothing is stored there yet; `vnicaudit fleet audit` "
                 "stores what it reads"
             )
         yield History(database)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, or_, select, update
 
 from vnicaudit.history.bulk import Row, insert_rows
-from vnicaudit.history.kept import KeptReading
 from vnicaudit.history.known import Counts, Inventoried, KnownHost, chunks, known_hosts
+from vnicaudit.history.packed_reading import KeptReading
 from vnicaudit.history.rows import digest, milliseconds, printable
 from vnicaudit.history.tables import basis, basis_rule, host, inventory, reading
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, HostStatus, InventoryHost
@@ -85,9 +85,9 @@ def counts_of(one: HostReading) -> Counts:
 
 
 class HostWork(NamedTuple):
-    """What an audit says of one host, beside what was known of it. ``row``: its row among the
-    readings, without the audit; ``is_unchanged``: it was read, and nothing was new; ``reading``:
-    what is to be compared with what was known; None: nothing is."""
+    """One host of an audit, with its state before (``known``). ``row``: its row in the table of
+    readings, without the audit; ``is_unchanged``: it was read, and nothing was new; ``reading``: to
+    be compared with the state before, None: no comparison is needed."""
 
     known: KnownHost
     status: HostStatus
@@ -127,15 +127,17 @@ def host_work(known: KnownHost, kept: KeptReading, basis_now: int, started: int)
 
 
 def note_readings(connection: Connection, audit: int, *, all_nics: bool) -> None:
-    """Have each host name its last readings."""
+    """Have each host name its last readings: each row is written once."""
     r = reading.c
     here = select(r.host).where(r.audit == audit)
-    read = here.where(r.late == 0, r.status != "failed")
-    connection.execute(update(host).where(host.c.id.in_(here)).values(tried=audit))
-    connection.execute(update(host).where(host.c.id.in_(read)).values(read=audit))
-    if all_nics:
-        whole = read.where(r.status == "ok")
-        connection.execute(update(host).where(host.c.id.in_(whole)).values(whole=audit))
+    read = here.where(r.late == 0)
+    ok = {"tried": audit, "read": audit, **({"whole": audit} if all_nics else {})}
+    for hosts, values in (
+        (read.where(r.status == "ok"), ok),
+        (read.where(r.status == "partial"), {"tried": audit, "read": audit}),
+        (here.where(or_(r.late == 1, r.status == "failed")), {"tried": audit}),
+    ):
+        connection.execute(update(host).where(host.c.id.in_(hosts)).values(values))
 
 
 class Outcome(NamedTuple):

@@ -1,4 +1,4 @@
-"""What is known of hosts when an audit is stored."""
+"""The known state of hosts when an audit is stored: last readings, open NICs and findings."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _ALL = frozenset({EVERY_RULE, ALL_BUT_THE_MODEL})
 
 
 def subject_key(scope: str, subject: str, uuid: bytes | None, file: str | None) -> SubjectKey:
-    """What tells one domain, host or file of a host from others."""
+    """The key of one domain, host or file, unique within its host."""
     return (scope, subject, file) if uuid is None else (scope, uuid, None)
 
 
@@ -45,8 +45,8 @@ class _Subject(NamedTuple):
 
 
 class LookedAt:
-    """What one reading looked at. ``rules`` were asked; ``is_whole``: no domain of the host was
-    left out, neither for a sample nor because it could not be read."""
+    """The part of a host that one reading looked at. ``rules`` were asked; ``is_whole``: no domain
+    of the host was left out, neither for a sample nor because it could not be read."""
 
     def __init__(
         self, audited: Iterable[Audited], rules: frozenset[str], *, is_whole: bool

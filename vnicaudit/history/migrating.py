@@ -57,8 +57,8 @@ def _migrate_file_or_refuse(place: HistoryPlace, schema: str) -> None:
     _check_not_newer(schema, place)
     if place.kind != "sqlite":
         raise UsageError(
-            f"history {place.shown}: it has schema {schema}, this version needs {NEWEST}: run "
-            f"`{history_command('history upgrade', place.shown)}` when no other version is in use"
+            f"history {place.label}: it has schema {schema}, this version needs {NEWEST}: run "
+            f"`{history_command('history upgrade', place.label)}` when no other version is in use"
         )
     database = Database(place)
     try:
@@ -118,6 +118,6 @@ def _migrate(connection: Connection) -> None:
 def _check_not_newer(schema: str, place: HistoryPlace) -> None:
     if not schema.isdigit() or int(schema) > int(NEWEST):
         raise UsageError(
-            f"history {place.shown}: it has schema {schema[:20]}, and this version knows those up "
+            f"history {place.label}: it has schema {schema[:20]}, and this version knows those up "
             f"to {NEWEST}: use the version of vnicaudit that wrote it, or a newer one"
         )

@@ -93,7 +93,8 @@ class Origins:
         return one.closed is None or (one.closed == self._audit and one.closed_as == "gone")
 
     def mark_moves(self) -> None:
-        """What is gone from one host and was met on another one in this audit has moved."""
+        """Mark NICs and findings that left one host and turned up on another in this audit as
+        moved."""
         self._mark(finding, finding.c.fingerprint)
         self._mark(nic, nic.c.mac)
 

@@ -22,15 +22,15 @@ Kind = Literal["sqlite", "postgresql"]
 
 
 class HistoryPlace(msgspec.Struct, frozen=True):
-    """A history's address. ``target``: the path of a file, or a URL (which may have a password: it
-    is shown by :attr:`shown` alone)."""
+    """A history's address. ``target``: the path of a file, or a URL (which may have a password:
+    print :attr:`label` instead)."""
 
     kind: Kind
     target: str
 
     @property
-    def shown(self) -> str:
-        """To be printed: without a password."""
+    def label(self) -> str:
+        """The target without a password, safe to print."""
         return self.target if self.kind == "sqlite" else masked_message(self.target)
 
     @property

@@ -1,4 +1,4 @@
-"""What is old is removed: ended intervals and audits, never what holds."""
+"""Removal of old intervals that have ended, and of old audits; open intervals stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was read and judged, as values of columns."""
+"""NICs and findings of a reading, as values of columns."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class NicFacts(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What is wrong, without whom it is about."""
+    """A problem as a rule reports it, without the NIC or domain it is about."""
 
     rule: str
     name: str

@@ -15,7 +15,7 @@ from vnicaudit.history.views import VIEWS, view_sql
 
 
 def sql_text(place: HistoryPlace) -> Iterator[str]:
-    """All of it as SQL, with what is no statement in comments."""
+    """The tables and views of the history as SQL; explanations are SQL comments."""
     yield f"-- read-only: {read_only_url(place)}\n"
     if place.kind == "postgresql":
         yield "-- a user for Grafana:\n"
@@ -38,8 +38,8 @@ def read_only_url(place: HistoryPlace) -> str:
     """The URL of a connection that writes nothing, without a password."""
     if place.kind == "sqlite":
         return f"file:{quote(str(Path(place.target).absolute()))}?mode=ro"
-    mark = "&" if "?" in place.shown else "?"
-    return f"{place.shown}{mark}options=-c%20default_transaction_read_only%3Don"
+    mark = "&" if "?" in place.label else "?"
+    return f"{place.label}{mark}options=-c%20default_transaction_read_only%3Don"
 
 
 def _dialect(place: HistoryPlace) -> Dialect:

@@ -19,7 +19,7 @@ from vnicaudit.history.hosts import (
     note_readings,
     write_inventory,
 )
-from vnicaudit.history.kept import KeptReading
+from vnicaudit.history.packed_reading import KeptReading
 from vnicaudit.history.rows import milliseconds
 from vnicaudit.history.tables import audit as audits
 from vnicaudit.history.tables import host, inventory, nic, reading

@@ -70,7 +70,7 @@ def import_lines(database: Database, stream: BinaryIO, name: str) -> int:
         for table in META.sorted_tables:
             if connection.execute(select(func.count()).select_from(table)).scalar():
                 raise UsageError(
-                    f"history {database.place.shown}: it is not empty; an export is imported into "
+                    f"history {database.place.label}: it is not empty; an export is imported into "
                     "an empty one: name another place with --history"
                 )
         return _Import(connection, name).fill(_lines(stream, name))

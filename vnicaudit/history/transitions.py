@@ -1,4 +1,4 @@
-"""What one reading of a host changes of what was known of it: pure, records in, records out."""
+"""Changes that one reading of a host makes to its known NICs and findings: pure functions."""
 
 from __future__ import annotations
 
@@ -158,12 +158,12 @@ def _compare(old: OpenFinding, facts: FindingFacts, problem: int, changes: Findi
             changes.looked.append(old.id)
         changes.known.append((old, True))
         return
-    how = _how(old.accepted, facts.accepted)
-    changes.closed.append(Closed(old.id, how))
-    changes.opened.append(OpenedFinding(facts, problem, how, old.first_seen, old.reopened))
+    change = _change_kind(old.accepted, facts.accepted)
+    changes.closed.append(Closed(old.id, change))
+    changes.opened.append(OpenedFinding(facts, problem, change, old.first_seen, old.reopened))
 
 
-def _how(before: int, after: int) -> str:
+def _change_kind(before: int, after: int) -> str:
     if bool(before) == bool(after):
         return "changed"
     return "suppressed" if after else "unsuppressed"

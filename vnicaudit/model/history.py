@@ -17,9 +17,9 @@ more; ``gone``: what it was about is not there any more."""
 
 
 class StoredAudit(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an audit that was to be stored. ``is_new`` False: it had been stored before,
-    and all counts are 0. Hosts: ``ok``, ``partial``, ``failed``, and ``unchanged`` of those that
-    were read; findings: ``new``, ``reopened``, ``fixed``, ``gone``."""
+    """The result of storing an audit. ``is_new`` False: it had been stored before, and all counts
+    are 0. Hosts: ``ok``, ``partial``, ``failed``, and ``unchanged`` of those that were read;
+    findings: ``new``, ``reopened``, ``fixed``, ``gone``."""
 
     id: str
     number: int
@@ -41,10 +41,10 @@ DRIFT_SCHEMA: Literal["vnicaudit.drift/1"] = "vnicaudit.drift/1"
 
 
 class AuditSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One audit. Hosts: in the inventory, ``chosen`` to be read, and how that went. Findings of the
-    whole fleet then: ``open`` ones that the audit met, ``stale`` ones that it did not look at,
-    ``accepted`` ones; and how many became what by it. Times: UTC, RFC 3339; ``finished`` None: it
-    was interrupted."""
+    """One audit. Hosts: those in the inventory, those that were to be read (``chosen``), and
+    how reading them went. Findings of the whole fleet then: ``open`` ones that the audit met,
+    ``stale`` ones that it did not look at, ``accepted`` ones; and how many became what by it.
+    Times: UTC, RFC 3339; ``finished`` None: it was interrupted."""
 
     id: str
     started: str
@@ -55,7 +55,7 @@ class AuditSummary(msgspec.Struct, frozen=True, kw_only=True):
     host_share: float
     nic_share: float
     hosts: int
-    chosen: int
+    hosts_to_read: int = msgspec.field(name="chosen")
     ok: int
     partial: int
     failed: int

@@ -23,7 +23,7 @@ from vnicaudit.bench.trials.shadow_notes import ShadowNotes
 from vnicaudit.bench.trials.shadow_plug import LeftShadows, ShadowPlug
 from vnicaudit.errors import GuestError, RefusedError, SilentError, TargetError, UsageError
 from vnicaudit.remedy.adapters import Adapters
-from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.applying.journal.state import StateFolder
 
 
 @pytest.fixture

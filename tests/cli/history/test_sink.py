@@ -11,7 +11,7 @@ from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from vnicaudit.cli.history.sink import history_sink
 from vnicaudit.errors import HistoryError, MissingExtraError
 from vnicaudit.history.history import history_to_read
-from vnicaudit.history.kept import Unpacked
+from vnicaudit.history.packed_reading import Unpacked
 from vnicaudit.history.place import history_place
 from vnicaudit.model.fleet import HostReading
 

@@ -15,15 +15,15 @@ from vnicaudit.model.file_kind import Content
 from vnicaudit.model.plan import Mode, ObjectUnit, UnitStep
 from vnicaudit.model.refs import mac_of
 from vnicaudit.model.runs import Check, Verdict
+from vnicaudit.remedy.applying.domains.preflight import check_owner
 from vnicaudit.remedy.applying.driver import Kind, Prepared, PrepareRequest, UndoRequest, UnitState
-from vnicaudit.remedy.applying.events import Begin, Set, Setting, Undoing
-from vnicaudit.remedy.applying.past_run import PastRun
-from vnicaudit.remedy.applying.preflight import check_owner
-from vnicaudit.remedy.applying.result import Result
-from vnicaudit.remedy.applying.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.events import Begin, Set, Setting, Undoing
+from vnicaudit.remedy.applying.journal.past_run import PastRun
+from vnicaudit.remedy.applying.journal.result import Result
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.transaction import NicChanges, Transaction
+from vnicaudit.remedy.applying.journal.unit_head import transaction_of
 from vnicaudit.remedy.applying.session import Session
-from vnicaudit.remedy.applying.transaction import NicChanges, Transaction
-from vnicaudit.remedy.applying.unit_head import transaction_of
 from vnicaudit.remedy.applying.verifying import CheckResults, failed, verify
 from vnicaudit.remedy.applying.work import BegunUnit, UnitWork
 from vnicaudit.remedy.digests import short_digest

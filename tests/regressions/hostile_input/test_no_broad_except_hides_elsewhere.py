@@ -13,7 +13,7 @@ EDGES = {
     "audit/judging/outside.py": 2,  # somebody's rule, or package of rules, that does not load
     "bench/generator/program/workers.py": 1,  # a worker of the generator, at the endpoint
     "cli/main.py": 1,
-    "remedy/applying/guarded_trial.py": 3,  # a trial of a guest that is being changed
+    "remedy/applying/domains/guarded_trial.py": 3,  # a trial of a guest that is being changed
 }
 
 

@@ -14,7 +14,10 @@ from tests.cli.definitions import E1000
 from tests.cli.inside import inside
 from vnicaudit.base.shell import kubernetes_word, path_word, uuid_word, word
 from vnicaudit.cli.main import run
-from vnicaudit.remedy.applying.definition_transactions import DomainTransaction, FileTransaction
+from vnicaudit.remedy.applying.domains.definition_transactions import (
+    DomainTransaction,
+    FileTransaction,
+)
 from vnicaudit.remedy.applying.history import runs
 
 _NOVA = """\

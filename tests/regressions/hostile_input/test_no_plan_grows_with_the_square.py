@@ -20,10 +20,10 @@ from vnicaudit.cli.adapters import adapters, texts
 from vnicaudit.cli.platforms import every_platform
 from vnicaudit.model.plan import FileUnit, NotPlanned, Plan, Step
 from vnicaudit.remedy.applying.apply import RunContext, dry_run_apply
-from vnicaudit.remedy.applying.prepare import prepare_file
-from vnicaudit.remedy.applying.run_request import RunLimits
+from vnicaudit.remedy.applying.domains.prepare import prepare_file
+from vnicaudit.remedy.applying.journal.run_request import RunLimits
+from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.schedule import Schedule
-from vnicaudit.remedy.applying.state import StateFolder
 from vnicaudit.remedy.planning import diffs, domain_targets
 from vnicaudit.remedy.planning.domains import MOST_NICS, DomainPlanner
 from vnicaudit.remedy.planning.source import Source

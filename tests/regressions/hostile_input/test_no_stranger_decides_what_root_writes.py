@@ -16,7 +16,7 @@ from tests.regressions.hostile_input.strangers import give_away
 from vnicaudit.base.private_files import write_private
 from vnicaudit.cli.output.files import ReportOutput
 from vnicaudit.errors import UsageError
-from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.applying.journal.state import StateFolder
 
 _XML = """\
 <domain type='kvm'>

@@ -24,11 +24,11 @@ from vnicaudit.cli.remedy.run_output import code_of, code_of_undone
 from vnicaudit.errors import VnicauditError
 from vnicaudit.remedy.applying.apply import apply
 from vnicaudit.remedy.applying.history import runs
-from vnicaudit.remedy.applying.journal import NAME
-from vnicaudit.remedy.applying.past_run import damaged
+from vnicaudit.remedy.applying.journal.journal_file import NAME
+from vnicaudit.remedy.applying.journal.past_run import damaged
+from vnicaudit.remedy.applying.journal.run_request import FIRST, SCHEMA
+from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
-from vnicaudit.remedy.applying.run_request import FIRST, SCHEMA
-from vnicaudit.remedy.applying.state import StateFolder
 
 GUESTS = 2
 _SUM = re.compile(rb'^\{"sum":"[^"]*","length":\d+,"line":\d+,', re.MULTILINE)

@@ -12,7 +12,7 @@ import pytest
 from tests.remedy.applying.fakes import World, installed
 from vnicaudit.errors import JournalError
 from vnicaudit.model.plan import Mode
-from vnicaudit.remedy.applying.journal import Journal
+from vnicaudit.remedy.applying.journal.journal_file import Journal
 
 MOST = 60
 

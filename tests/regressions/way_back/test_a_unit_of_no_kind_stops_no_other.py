@@ -12,15 +12,15 @@ from tests.remedy.applying.fakes import TARGET, Killed, World, installed
 from vnicaudit.cli.main import run
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.applying.apply import apply
-from vnicaudit.remedy.applying.events import Done, End
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.in_effect import in_effect
-from vnicaudit.remedy.applying.journal import Journal
-from vnicaudit.remedy.applying.notes import begun_with
-from vnicaudit.remedy.applying.past_run import PastRun, begin_run, read_run
+from vnicaudit.remedy.applying.journal.events import Done, End
+from vnicaudit.remedy.applying.journal.journal_file import Journal
+from vnicaudit.remedy.applying.journal.notes import begun_with
+from vnicaudit.remedy.applying.journal.past_run import PastRun, begin_run, read_run
+from vnicaudit.remedy.applying.journal.run_request import RunRequest, UnitRequest
+from vnicaudit.remedy.applying.journal.transaction import Transaction
 from vnicaudit.remedy.applying.recovering import recover
-from vnicaudit.remedy.applying.run_request import RunRequest, UnitRequest
-from vnicaudit.remedy.applying.transaction import Transaction
 
 Capture = pytest.CaptureFixture[str]
 ELSEWHERE = UnitRequest("else", "mail", TARGET, ("s",), (), "mail", kind="elsewhere")

@@ -13,10 +13,10 @@ from tests.remedy.applying.fakes import Killed, World, mac_of
 from vnicaudit.cli.main import run
 from vnicaudit.errors import UsageError
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.remedy.applying import state
 from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.journal import state
+from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.rollback import RollbackSelection
-from vnicaudit.remedy.applying.state import StateFolder
 
 Capture = pytest.CaptureFixture[str]
 VIRTIO = b"<model type='virtio'/>"

@@ -45,7 +45,8 @@ def test_the_suffix_tells_the_format(guest: Path, tmp_path: Path) -> None:
     assert texts["a.csv"].startswith('"rule","name","severity",')
     assert etree.fromstring(texts["a.xml"].encode()).tag == "testsuites"
     assert texts["a.md"].lstrip().startswith(("#", "**", "|"))
-    assert "# EOF" in texts["a.prom"]
+    assert "# TYPE vnicaudit_findings gauge\n" in texts["a.prom"]
+    assert "# EOF" not in texts["a.prom"]
     assert "  low     VNIC001  NIC 0" in texts["a.txt"]
 
 

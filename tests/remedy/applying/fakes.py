@@ -25,15 +25,15 @@ from vnicaudit.model.guest_network import GuestLink, GuestNetwork
 from vnicaudit.model.machine import MachineState, PowerPhase, Traffic
 from vnicaudit.model.plan import MODES, DomainUnit, Mode, ModeOption, Step
 from vnicaudit.model.refs import NicRef
-from vnicaudit.remedy.applying import journal
 from vnicaudit.remedy.applying.apply import RunContext, apply
-from vnicaudit.remedy.applying.events import Event, name_of
 from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.journal import journal_file
+from vnicaudit.remedy.applying.journal.events import Event, name_of
+from vnicaudit.remedy.applying.journal.run_request import RunLimits
+from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
-from vnicaudit.remedy.applying.run_request import RunLimits
 from vnicaudit.remedy.applying.runner import Ended
 from vnicaudit.remedy.applying.schedule import Schedule
-from vnicaudit.remedy.applying.state import StateFolder
 from vnicaudit.remedy.cloud import Reach
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.planning.diffs import unified_diff
@@ -483,22 +483,22 @@ def installed(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
 
 def watch(world: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have each line and each file that is written be a place to be ended at."""
-    monkeypatch.setattr(journal, "timestamp", world.clock.now)
+    monkeypatch.setattr(journal_file, "timestamp", world.clock.now)
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)  # no power is lost here
     _watch_lines(world, monkeypatch)
     _watch_files(world, monkeypatch)
 
 
 def _watch_lines(world: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = journal.Journal.write
+    real = journal_file.Journal.write
 
-    def write(one: journal.Journal, event: Event, unit: str = "") -> journal.Entry:
+    def write(one: journal_file.Journal, event: Event, unit: str = "") -> journal_file.Entry:
         world.passing(f"before line {name_of(event)}")
         entry = real(one, event, unit)
         world.passing(f"behind line {name_of(event)}")
         return entry
 
-    monkeypatch.setattr(journal.Journal, "write", write)
+    monkeypatch.setattr(journal_file.Journal, "write", write)
 
 
 def _watch_files(world: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vnicaudit.remedy.applying.downtime import seconds_off
-from vnicaudit.remedy.applying.events import Event, Started, Starting, Stopped, Stopping
-from vnicaudit.remedy.applying.journal import Entry
+from vnicaudit.remedy.applying.journal.events import Event, Started, Starting, Stopped, Stopping
+from vnicaudit.remedy.applying.journal.journal_file import Entry
 
 
 @pytest.mark.parametrize(

@@ -9,22 +9,22 @@ from msgspec.structs import replace
 
 from vnicaudit.errors import KeptError
 from vnicaudit.model.runs import Check
-from vnicaudit.remedy.applying.definition_transactions import DomainTransaction
-from vnicaudit.remedy.applying.events import Done, End, Event, name_of
+from vnicaudit.remedy.applying.domains.definition_transactions import DomainTransaction
 from vnicaudit.remedy.applying.history import record, runs
-from vnicaudit.remedy.applying.journal import NAME, Journal
-from vnicaudit.remedy.applying.kept_texts import KeptTexts
-from vnicaudit.remedy.applying.notes import begun_with
-from vnicaudit.remedy.applying.past_run import (
+from vnicaudit.remedy.applying.journal.events import Done, End, Event, name_of
+from vnicaudit.remedy.applying.journal.journal_file import NAME, Journal
+from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
+from vnicaudit.remedy.applying.journal.notes import begun_with
+from vnicaudit.remedy.applying.journal.past_run import (
     PastRun,
     begin_run,
     damaged,
     read_run,
     unfinished,
 )
-from vnicaudit.remedy.applying.run_request import RunRequest, UnitRequest
-from vnicaudit.remedy.applying.state import StateFolder
-from vnicaudit.remedy.applying.transaction import Transaction
+from vnicaudit.remedy.applying.journal.run_request import RunRequest, UnitRequest
+from vnicaudit.remedy.applying.journal.state import StateFolder
+from vnicaudit.remedy.applying.journal.transaction import Transaction
 
 A, B = (
     UnitRequest(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.remedy.applying.old_runs import CASES, Life
 from vnicaudit.remedy.applying.history import runs
-from vnicaudit.remedy.applying.past_run import damaged
+from vnicaudit.remedy.applying.journal.past_run import damaged
 
 KILLED = {name: case for name, case in CASES.items() if case.killed}
 

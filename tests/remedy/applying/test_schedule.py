@@ -9,7 +9,7 @@ import pytest
 
 from vnicaudit.errors import JournalError, SilentError, UsageError
 from vnicaudit.model.runs import Outcome
-from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.schedule import Schedule, Window, side_by_side
 
 NOON = datetime(2026, 11, 21, 12, 0)

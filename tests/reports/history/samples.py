@@ -18,7 +18,7 @@ from vnicaudit.model.history import (
 ODD = "a\x1b[31m|b"
 AUDIT = AuditSummary(
     id="20261122-101500-3f2a", started="2026-11-22T10:15:00Z", finished=None, version="0.1.0",
-    rules=4, limit="zone_a", host_share=0.05, nic_share=1.0, hosts=1000, chosen=50, ok=48,
+    rules=4, limit="zone_a", host_share=0.05, nic_share=1.0, hosts=1000, hosts_to_read=50, ok=48,
     partial=1, failed=1, unchanged=40, domains=50_000, nics=100_000, open=12, stale=1234,
     accepted=3, new=2, reopened=1, fixed=4, gone=5,
 )  # fmt: skip

@@ -95,16 +95,16 @@ class Platforms:
         return kind.cloud(target.name, live)
 
     def read_live(self, name: str, live: LiveOptions) -> Iterator[Met]:
-        """What runs at a target. Raises KeyError for one that is not read live, UsageError for one
-        that makes no sense."""
+        """The domains, hosts and errors read at a live target. Raises KeyError for a target that is
+        not read live, UsageError for one that makes no sense."""
         kind = self.kind_of(target_of(name, self.targets))
         if kind is None or kind.read is None:
             raise KeyError(name)
         return kind.read(name, live)
 
     def probe(self, name: str, live: LiveOptions) -> str:
-        """What answers at a target that is read live, in a few words. Raises TargetError where
-        nothing does, KeyError for a target that cannot be tried."""
+        """A few words on who answers at a live target, such as its host name and version. Raises
+        TargetError where nobody answers, KeyError for a target that cannot be tried."""
         kind = self.kind_of(target_of(name, self.targets))
         if kind is None or kind.probe is None:
             raise KeyError(name)

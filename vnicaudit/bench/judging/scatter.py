@@ -62,7 +62,7 @@ def scatter_of(arms: Iterable[ArmTurns]) -> Scatter | None:
 
 
 def _between(arms: Sequence[ArmTurns], within: float) -> tuple[float | None, int]:
-    """What turns differ by, and its degrees of freedom."""
+    """The standard deviation between turns (None: not known), and its degrees of freedom."""
     several = [arm for arm in arms if len(arm) > 1]
     freedom = sum(len(arm) - 1 for arm in several)
     if not freedom:

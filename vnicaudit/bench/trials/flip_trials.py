@@ -18,8 +18,8 @@ from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import Design
 from vnicaudit.model.plan import Step
 from vnicaudit.remedy.applying.apply import RunContext
-from vnicaudit.remedy.applying.result import Result
-from vnicaudit.remedy.applying.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.result import Result
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.runner import Tell
 
 

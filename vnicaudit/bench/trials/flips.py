@@ -30,7 +30,7 @@ from vnicaudit.model.measurement import BenchResult, Decision, Design
 from vnicaudit.model.plan import Step
 from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.apply import RunContext, apply
-from vnicaudit.remedy.applying.past_run import unfinished
+from vnicaudit.remedy.applying.journal.past_run import unfinished
 from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
 from vnicaudit.remedy.applying.runner import Ended, Tell
 from vnicaudit.remedy.digests import digest

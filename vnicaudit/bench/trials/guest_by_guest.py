@@ -13,11 +13,11 @@ from vnicaudit.errors import GoneError, RefusedError, UsageError
 from vnicaudit.model.measurement import BenchResult, Decision
 from vnicaudit.model.plan import Step
 from vnicaudit.remedy.applying.apply import RunContext, apply, refuse_beside
+from vnicaudit.remedy.applying.domains.prepare import prepare
 from vnicaudit.remedy.applying.driver import Prepared
-from vnicaudit.remedy.applying.past_run import unfinished
-from vnicaudit.remedy.applying.prepare import prepare
-from vnicaudit.remedy.applying.result import Result
-from vnicaudit.remedy.applying.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.past_run import unfinished
+from vnicaudit.remedy.applying.journal.result import Result
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.runner import Ended, Tell
 from vnicaudit.remedy.applying.schedule import why_no_more
 from vnicaudit.remedy.digests import digest

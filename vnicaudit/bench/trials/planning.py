@@ -57,7 +57,7 @@ def planned(profile: Profile, design: Design, history: HostHistory) -> Learnt:
         return Learnt(profile, {}, "")
     worst = max(known, key=lambda one: one.spread / one.margin)
     between = _between(known, design)
-    words = _seen(history, worst)
+    words = _scatter(history, worst)
     if design not in TURNS:
         return Learnt(profile, between, words)
     needed = _needed(profile, worst)
@@ -128,7 +128,7 @@ def what_runs_show(profile: Profile, history: HostHistory) -> str:
     worst = max(known, key=lambda one: one.scatter.runs / one.margin)
     seen = shown_by(runs, worst.scatter.runs, alpha=MOST_ALPHA / many)
     return (
-        f"{_seen(history, worst)}; {count(runs, 'run')} of each arm show a difference of about "
+        f"{_scatter(history, worst)}; {count(runs, 'run')} of each arm show a difference of about "
         f"{_size(worst, seen)} or more ({worst.workload}), and {_size(worst, worst.margin)} would "
         "matter"
     )
@@ -139,7 +139,7 @@ def _fewest(many: int, alpha: float) -> int:
     return next(n for n in range(2, MOST_RUNS) if many * smallest_p(n, n) <= alpha)
 
 
-def _seen(history: HostHistory, worst: _Known) -> str:
+def _scatter(history: HostHistory, worst: _Known) -> str:
     """``from 6 measurements of this host: turns differ by 3 %, runs by 5 %``."""
     scatter = worst.scatter
     parts = [f"runs differ by {_size(worst, scatter.runs)}"]

@@ -35,7 +35,7 @@ from vnicaudit.bench.trials.shadow_witness import Taps, TapWitness
 from vnicaudit.errors import EndpointError, RefusedError
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.nic import Nic
-from vnicaudit.remedy.applying.definition_transactions import nic_of
+from vnicaudit.remedy.applying.domains.definition_transactions import nic_of
 from vnicaudit.remedy.applying.verifying import wait_until
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Machine

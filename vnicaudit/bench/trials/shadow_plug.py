@@ -16,8 +16,8 @@ from vnicaudit.bench.trials import shadow_guest
 from vnicaudit.bench.trials.shadow_notes import ShadowNote, ShadowNotes
 from vnicaudit.errors import ActionError, GuestError, RefusedError, SilentError, VnicauditError
 from vnicaudit.remedy.adapters import Adapters
-from vnicaudit.remedy.applying.definition_transactions import nic_of
-from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.applying.domains.definition_transactions import nic_of
+from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.verifying import wait_until
 from vnicaudit.remedy.guest.agent import GuestAgent, by_mac
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine

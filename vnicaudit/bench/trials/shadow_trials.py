@@ -23,7 +23,7 @@ from vnicaudit.bench.trials.shadow import Shadow
 from vnicaudit.model.measurement import BenchResult, Decision
 from vnicaudit.model.plan import Step
 from vnicaudit.remedy.applying.apply import RunContext
-from vnicaudit.remedy.applying.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.runner import Tell
 from vnicaudit.remedy.hypervisor import Machine
 

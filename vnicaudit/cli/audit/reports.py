@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class ReportedRun(Protocol):
-    """What reports and the exit code need to know of an audit, of targets or of a fleet."""
+    """An audit of targets or of a fleet, as far as reports and the exit code need it."""
 
     @property
     def baselined(self) -> set[str]:

@@ -100,10 +100,11 @@ class _Rows:
         for host in self._chosen.hosts:
             check = None if self._checks is None else next(self._checks)
             self.failed += check is not None and bool(check.error)
-            why = self._chosen.inventory.why.get(host.name, "")
+            uri_source = self._chosen.inventory.uri_sources.get(host.name, "")
             yield InventoryRow(
-                host.name, host.uri, host.site, host.groups, host.options, host.source, why, check
-            )
+                host.name, host.uri, host.site, host.groups, host.options, host.source,
+                uri_source, check,
+            )  # fmt: skip
 
 
 def _checks(

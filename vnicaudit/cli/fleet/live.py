@@ -1,4 +1,4 @@
-"""What `vnicaudit fleet serve` shows: the counts of the history, and the newest audit as a page."""
+"""Routes of `vnicaudit fleet serve`: metrics from the history, and the newest audit as a page."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def sample_of(options: SampleOptions) -> Sample:
 
 
 def inventory_notes(chosen: ChosenHosts) -> Iterable[str]:
-    """What else is to be said of an inventory and its limit."""
+    """Notes on an inventory, and on patterns of ``--limit`` that match nothing."""
     yield from chosen.inventory.notes
     for pattern in chosen.unmatched:
         yield f"--limit: {pattern!r} matches no host or group"

@@ -30,7 +30,7 @@ class FleetProgress:
         self._before = 0
 
     def resumed(self) -> None:
-        """What was counted so far was done by an earlier process: it says nothing of the rate."""
+        """Leave the hosts counted so far out of the rate: an earlier process read them."""
         self._before = self.done
 
     def __call__(self, host: HostSummary) -> None:

@@ -55,11 +55,11 @@ class FleetAuditOptions(msgspec.Struct, frozen=True):
 
 class FleetRequest(msgspec.Struct, frozen=True):
     """The audit of a fleet that the options ask for. ``audit``: how its hosts are judged and
-    reported; ``chosen``: those that the limit leaves, ``drawn``: those of them that are to be
-    read."""
+    reported; ``selection``: the inventory and its hosts that match ``--limit``; ``drawn``: those of
+    them that are to be read."""
 
     audit: AuditRequest
-    chosen: ChosenHosts
+    selection: ChosenHosts
     drawn: tuple[InventoryHost, ...]
     limit: str
     limits: ReadingLimits
@@ -80,7 +80,7 @@ class FleetRequest(msgspec.Struct, frozen=True):
             nic_share=sample.nic_share,
             seed=sample.seed if is_sample else None,
             hosts=len(self.drawn),
-            inventory=len(self.chosen.inventory.hosts),
+            inventory=len(self.selection.inventory.hosts),
         )
 
 
@@ -101,12 +101,12 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
     )
     audit = request_of(whole, [], platforms)
     sample = sample_of(options.sampling)
-    chosen = chosen_hosts(options.inventory, sources_of(audit.reading.options.live, platforms))
-    check_hosts(chosen.hosts, wiring)
+    selection = chosen_hosts(options.inventory, sources_of(audit.reading.options.live, platforms))
+    check_hosts(selection.hosts, wiring)
     request = FleetRequest(
         audit=audit,
-        chosen=chosen,
-        drawn=sample.hosts(chosen.hosts),
+        selection=selection,
+        drawn=sample.hosts(selection.hosts),
         limit=options.inventory.limit or "",
         limits=limits_of(options.running),
         sample=sample,

@@ -43,7 +43,7 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
         sink = wiring.sink(history.place, history.is_named, request.audit.quiet)
         reports = Reports(request.audit, stack)
         folder = SpoolFolder(request.state)
-        spool = _resumed(request, folder) if request.resume else _begun(request, folder)
+        spool = _resumed(request, folder) if request.resume else _new_spool(request, folder)
         work = audit_work(request.audit, regrades=True, with_rows=True)
         run = FleetRun(work, spool, spool.audit())
         progress = FleetProgress(len(run.audit.chosen), enabled=not request.audit.quiet)
@@ -62,11 +62,11 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
 
 def _tell_notes(request: FleetRequest) -> None:
     redactor = request.audit.redactor
-    for note in () if request.audit.quiet else inventory_notes(request.chosen):
+    for note in () if request.audit.quiet else inventory_notes(request.selection):
         tell(safe(f"Note: {note if redactor is None else redactor.text(note)}"))
 
 
-def _begun(request: FleetRequest, folder: SpoolFolder) -> Spool:
+def _new_spool(request: FleetRequest, folder: SpoolFolder) -> Spool:
     """The spool of a new audit."""
     if folder.unfinished() is not None and not request.audit.quiet:
         tell("Note: the last audit was interrupted; --resume would have gone on with it")
@@ -76,7 +76,7 @@ def _begun(request: FleetRequest, folder: SpoolFolder) -> Spool:
         started=timestamp("seconds"),
         version=__version__,
         coverage=request.coverage,
-        hosts=request.chosen.inventory.hosts,
+        hosts=request.selection.inventory.hosts,
         chosen=tuple(host.name for host in request.drawn),
         request=digest_of(request),
     )
@@ -96,7 +96,7 @@ def _resumed(request: FleetRequest, folder: SpoolFolder) -> Spool:
             f"--resume: the audit {audit.id} was begun with other rules, settings, --limit or "
             "--sample, or by another version; give the same again, or leave --resume out"
         )
-    if audit.hosts != request.chosen.inventory.hosts and not request.audit.quiet:
+    if audit.hosts != request.selection.inventory.hosts and not request.audit.quiet:
         tell("Note: the inventory has changed since; the hosts of the interrupted audit are read")
     return spool
 

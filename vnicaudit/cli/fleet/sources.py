@@ -1,4 +1,4 @@
-"""What inventories are read with: the platforms tell the hosts of clouds."""
+"""Sources of inventories: the platforms list the compute hosts of clouds."""
 
 from __future__ import annotations
 

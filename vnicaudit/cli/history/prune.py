@@ -61,7 +61,7 @@ def command(options: PruneOptions) -> int:
     begin = datetime.now(timezone.utc) - timedelta(days=days_of(options.keep, "--keep"))
     place = options.place.place
     if not place.exists:
-        raise UsageError(f"history {place.shown}: there is none")
+        raise UsageError(f"history {place.label}: there is none")
     with history_to_write(place) as history:
         pruned = history.prune(round(begin.timestamp() * 1000))
     if not options.output.quiet:

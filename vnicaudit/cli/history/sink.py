@@ -9,7 +9,7 @@ from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from vnicaudit.history.kept import KeptReading
+    from vnicaudit.history.packed_reading import KeptReading
     from vnicaudit.history.place import HistoryPlace
     from vnicaudit.model.fleet import FleetAudit
 
@@ -29,9 +29,9 @@ class HistorySink:
 
 
 def history_sink(place: HistoryPlace, *, is_named: bool, quiet: bool = False) -> HistorySink | None:
-    """What stores audits in that place, once it was seen that it can: to be called before hosts are
-    read. None where a library is missing and nobody named the place (``is_named``). Raises
-    UsageError, MissingExtraError, HistoryError."""
+    """A sink that stores audits in that place, after a check that it can be written to; call this
+    before reading hosts. None where a library is missing and nobody named the place (``is_named``).
+    Raises UsageError, MissingExtraError, HistoryError."""
     from vnicaudit.history.history import history_to_write
 
     try:

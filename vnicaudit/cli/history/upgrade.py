@@ -40,5 +40,5 @@ def command(options: UpgradeOptions) -> int:
     before, after = upgrade_history(place)
     if not options.output.quiet:
         what = "made" if before is None else "current" if before == after else f"was {before}"
-        emit(safe(f"{place.shown}: schema {after} ({what})") + "\n")
+        emit(safe(f"{place.label}: schema {after} ({what})") + "\n")
     return 0

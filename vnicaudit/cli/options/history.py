@@ -29,8 +29,8 @@ class HistoryOptions(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> HistoryPlace:
-        """What the command line or the settings name, else a file in the state folder. Raises
-        UsageError."""
+        """The place that the command line or the settings name, else a file in the state folder.
+        Raises UsageError."""
         from vnicaudit.history.place import history_place
 
         return history_place(self.history or self._of_settings(), state_folder(self.state))

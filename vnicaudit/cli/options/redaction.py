@@ -62,8 +62,8 @@ redaction_options = group(
 
 
 def redactor_of(options: RedactionOptions, state: str | None = None) -> Redactor | None:
-    """What redacts, where that was asked for. ``state``: the state directory, where it is another.
-    Raises UsageError for a key that is none, or that others may read."""
+    """The redactor that the options ask for; None: no redaction. ``state``: the state directory, if
+    not the default one. Raises UsageError for an invalid key, or one that others may read."""
     if not options.is_wanted:
         return None
     from vnicaudit.reports.redaction.records import Redactor

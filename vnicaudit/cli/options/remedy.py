@@ -16,7 +16,7 @@ from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import UsageError
 from vnicaudit.model.host import DEADLINE
 from vnicaudit.model.plan import MODES, Mode
-from vnicaudit.remedy.applying.run_request import RunLimits
+from vnicaudit.remedy.applying.journal.run_request import RunLimits
 from vnicaudit.remedy.applying.schedule import Schedule, Window
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def run_context(
     """The context of a run as the options have it; ``schedule`` None: nothing is begun, only
     checked."""
     from vnicaudit.remedy.applying.apply import RunContext
-    from vnicaudit.remedy.applying.state import StateFolder
+    from vnicaudit.remedy.applying.journal.state import StateFolder
 
     reach = reach_of(options.cloud, options.connection.trusted_uris, wiring)
     return RunContext(

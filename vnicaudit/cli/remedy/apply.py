@@ -98,7 +98,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     from msgspec.structs import replace
 
     from vnicaudit.remedy.applying.apply import apply, dry_run_apply
-    from vnicaudit.remedy.applying.past_run import damaged
+    from vnicaudit.remedy.applying.journal.past_run import damaged
     from vnicaudit.reports.plan.json import from_json
 
     check_format(options.schedule, options.format)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vnicaudit.cli.remedy.apply_bench import BenchOptions
     from vnicaudit.model.measurement import Design
     from vnicaudit.model.plan import Mode
-    from vnicaudit.remedy.applying.run_request import UnitRequest
+    from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 
 TrialDesign = Literal["flips", "single-flip", "shadow"]
 _ONCE: Literal["single-flip"] = "single-flip"

@@ -101,9 +101,9 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     """
     from msgspec.structs import replace
 
-    from vnicaudit.remedy.applying.past_run import read_run
+    from vnicaudit.remedy.applying.journal.past_run import read_run
+    from vnicaudit.remedy.applying.journal.state import StateFolder
     from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback, rollback
-    from vnicaudit.remedy.applying.state import StateFolder
 
     check_format(options.schedule, options.format)
     run, restore = options.run, options.restore

@@ -103,8 +103,8 @@ def command(options: RunsOptions, wiring: Wiring) -> int:
     For each domain: what became of it, what was looked at afterwards, and how long it was down.
     """
     from vnicaudit.remedy.applying.history import runs
-    from vnicaudit.remedy.applying.past_run import damaged
-    from vnicaudit.remedy.applying.state import StateFolder
+    from vnicaudit.remedy.applying.journal.past_run import damaged
+    from vnicaudit.remedy.applying.journal.state import StateFolder
 
     if options.verify or options.recover:
         return _check_or_recover(options, wiring)
@@ -188,7 +188,7 @@ def _code_of(one: Recovered) -> int:
 def _verify(run: str, options: RunsOptions, wiring: Wiring) -> int:
     """Look at what a run changed; the exit code."""
     from vnicaudit.remedy.applying.in_effect import in_effect
-    from vnicaudit.remedy.applying.past_run import read_run
+    from vnicaudit.remedy.applying.journal.past_run import read_run
 
     context = run_context(options, wiring, "next-boot")
     found = read_run(context.state.run(run))

@@ -1,4 +1,4 @@
-"""What Ansible's variables say of a host -> how vnicaudit reaches it.
+"""The Ansible variables of a host -> the URI and options that vnicaudit reaches it with.
 
 ``vnicaudit_uri`` wins. Else the host is reached by ssh, as Ansible would: at ``ansible_host``, as
 ``ansible_user``, on ``ansible_port``, with the key ``ansible_ssh_private_key_file``; with
@@ -24,7 +24,7 @@ from vnicaudit.model.fleet import HostOptions
 
 _OWN_URI = "vnicaudit_uri"
 _LOCAL = "qemu:///system"
-_LOCAL_WHY = "ansible_connection: local"
+_LOCAL_SOURCE = "ansible_connection: local"
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 
@@ -51,7 +51,7 @@ class _HostVariables:
         """The host that they make."""
         if fault := fault_of_name(self._name):
             raise self._error(fault)
-        uri, why = self._uri()
+        uri, uri_source = self._uri()
         return SourceHost(
             name=self._name,
             source=self._place,
@@ -60,19 +60,20 @@ class _HostVariables:
             site=self._text("vnicaudit_site"),
             groups=groups,
             options=HostOptions(self._seconds("vnicaudit_deadline"), self._switch()),
-            why=why,
-            derived=bool(uri) and why not in (_OWN_URI, _LOCAL_WHY),
+            uri_source=uri_source,
+            derived=bool(uri) and uri_source not in (_OWN_URI, _LOCAL_SOURCE),
         )
 
     def _uri(self) -> tuple[str, str]:
-        """Its URI and how that came about; empty where nothing is said: the template holds."""
+        """The URI of the host and how that came about; both empty where no variable sets it and the
+        template applies."""
         own = self._text(_OWN_URI)
         if own:
             uri = own.replace("{name}", self._name).replace("{host}", self._address())
             self._check(_OWN_URI, fault_of_uri(uri))
             return uri, _OWN_URI
         if self._text("ansible_connection") == "local":
-            return _LOCAL, _LOCAL_WHY
+            return _LOCAL, _LOCAL_SOURCE
         user, port = self._text("ansible_user", "ansible_ssh_user"), self._port()
         key = self._text("ansible_ssh_private_key_file")
         address = self._address()

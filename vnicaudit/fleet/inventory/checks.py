@@ -1,4 +1,4 @@
-"""What may stand in an inventory: names, addresses, and no secrets."""
+"""Checks of an inventory: valid names, addresses, users and URIs, and no secrets."""
 
 from __future__ import annotations
 

@@ -88,8 +88,8 @@ class LimitedHosts:
         """The hosts at some places among those of a pattern; all of them where it names none."""
         place = _PLACE.fullmatch(pattern)
         if place is None:
-            return self._named(pattern)
-        hosts = self._named(place[1])
+            return self._by_name(pattern)
+        hosts = self._by_name(place[1])
         first = int(place[2])
         if place[3] is None:
             return hosts[first:][:1] if first >= -len(hosts) else []
@@ -98,7 +98,7 @@ class LimitedHosts:
         last = int(place[4] or -1)
         return hosts[first : last + 1 if last != -1 else None]
 
-    def _named(self, pattern: str) -> list[str]:
+    def _by_name(self, pattern: str) -> list[str]:
         """The hosts of a group or a name, or of all that a glob matches."""
         if not _GLOB.intersection(pattern):
             if pattern in self._groups and "." not in pattern:

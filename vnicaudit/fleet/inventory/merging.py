@@ -30,9 +30,9 @@ def merged(sources: Iterable[SourceHosts], template: str) -> Inventory:
             table.add(host)
     if len(table.notes) > _NAMED:
         table.notes[_NAMED:] = [f"… and {len(table.notes) - _NAMED:,} more hosts named twice"]
-    why = {name: host.why for name, host in table.hosts.items()}
+    uri_sources = {name: host.uri_source for name, host in table.hosts.items()}
     found = tuple(_finished(host) for host in table.hosts.values())
-    return Inventory(found, tuple(groups), (*notes, *table.notes), why)
+    return Inventory(found, tuple(groups), (*notes, *table.notes), uri_sources)
 
 
 class _Table:
@@ -77,7 +77,9 @@ class _Table:
         uri = self._template.replace("{host}", address).replace("{name}", host.name)
         if fault := fault_of_uri(uri):
             raise UsageError(f"{host.source}: {host.name}: {fault}")
-        return msgspec.structs.replace(host, uri=uri, why=f"from the template {self._template}")
+        return msgspec.structs.replace(
+            host, uri=uri, uri_source=f"from the template {self._template}"
+        )
 
     @staticmethod
     def _check_same(known: SourceHost, host: SourceHost) -> None:

@@ -47,7 +47,7 @@ class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hosts: list[object] = []
 
 
-class _Named(msgspec.Struct):
+class _PartialHost(msgspec.Struct):
     """A host while the file is put together."""
 
     own: _Settings
@@ -80,11 +80,11 @@ class _OwnFile:
             name: tree.record(value, ("groups", name), _Group)
             for name, value in document.groups.items()
         }
-        self._hosts: dict[str, _Named] = {}
+        self._hosts: dict[str, _PartialHost] = {}
         self._checked: set[str] = set()
 
     def read(self) -> SourceHosts:
-        """All of it."""
+        """The hosts and groups of the file, in its order. Raises UsageError for a mistake in it."""
         for number, value in enumerate(self._document.hosts):
             path: TreePath = ("hosts", number)
             text = value if isinstance(value, str) else None
@@ -106,7 +106,7 @@ class _OwnFile:
         for group in host.groups:
             self._check_group(group, (*path, "groups"))
         self._check_uri(host, (*path, "uri"))
-        self._hosts[name] = _Named(host, path, list(host.groups))
+        self._hosts[name] = _PartialHost(host, path, list(host.groups))
 
     def _members(self, name: str, group: _Group) -> None:
         path: TreePath = ("groups", name)
@@ -115,7 +115,9 @@ class _OwnFile:
             self._check_group(child, (*path, "children"))
         for text in group.hosts:
             for host in self._expanded(text, (*path, "hosts")):
-                named = self._hosts.setdefault(host, _Named(_Settings(), (*path, "hosts"), []))
+                named = self._hosts.setdefault(
+                    host, _PartialHost(_Settings(), (*path, "hosts"), [])
+                )
                 named.groups.append(name)
 
     def _check_group(self, name: str, path: TreePath) -> None:
@@ -160,10 +162,10 @@ class _OwnFile:
                     _first(layer.deadline for layer in layers),
                     _first(layer.agent for layer in layers),
                 ),
-                why=self._why(layers),
+                uri_source=self._uri_source(layers),
             )
 
-    def _why(self, layers: list[_Settings]) -> str:
+    def _uri_source(self, layers: list[_Settings]) -> str:
         at = next((n for n, layer in enumerate(layers) if layer.uri is not None), None)
         if at is None:
             return ""

@@ -13,7 +13,7 @@ DEFAULT_URI = "qemu+ssh://{host}/system"
 class SourceHost(msgspec.Struct, frozen=True):
     """One host as one source names it. ``uri`` empty: it has none of its own, and is reached at
     ``address`` (empty: its name). ``derived``: its URI is made of what is said of its ssh, and
-    gives way to a template that the user names. ``why``: how its URI came about."""
+    gives way to a template that the user names. ``uri_source``: how its URI came about."""
 
     name: str
     source: str
@@ -22,7 +22,7 @@ class SourceHost(msgspec.Struct, frozen=True):
     site: str = ""
     groups: tuple[str, ...] = ()
     options: HostOptions = HostOptions()
-    why: str = ""
+    uri_source: str = ""
     derived: bool = False
 
 
@@ -36,10 +36,10 @@ class SourceHosts(msgspec.Struct, frozen=True):
 
 
 class Inventory(msgspec.Struct, frozen=True):
-    """All hosts of a fleet, each once, in order. ``why`` says of each, by its name, how its URI
-    came about."""
+    """All hosts of a fleet, each once, in order. ``uri_sources``: host name -> how the URI of
+    that host came about."""
 
     hosts: tuple[InventoryHost, ...]
     groups: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    why: dict[str, str] = {}
+    uri_sources: dict[str, str] = {}

@@ -40,8 +40,8 @@ CloudHosts = Callable[[str], SourceHosts]
 
 
 class Sources(msgspec.Struct, frozen=True):
-    """What inventories are read with: ``cloud`` asks an OpenStack, ``stdin`` is standard input,
-    ``template`` the URI of hosts without one."""
+    """Sources that inventories are read from: ``cloud`` lists the hosts of an OpenStack, ``stdin``
+    is standard input. ``template``: the URI of hosts without one."""
 
     cloud: CloudHosts | None = None
     stdin: BinaryIO | None = None
@@ -133,7 +133,7 @@ def _yaml(tree: InventoryTree) -> SourceHosts:
 
 
 def _without_ansible(file: str) -> tuple[str, ...]:
-    """What Ansible would have read beside a file."""
+    """Notes on files beside an inventory that only Ansible would have read."""
     folder = os.path.dirname(os.path.abspath(file))
     beside = [name for name in _BESIDE if file != STDIN and os.path.isdir(f"{folder}/{name}")]
     if not beside:

@@ -34,7 +34,7 @@ _SYNTAX_LINE = re.compile(r"\s?\(at line (\d+), column \d+\)|\s?\(at end of docu
 
 
 class InventoryTree(msgspec.Struct, frozen=True):
-    """What a file says, and where: ``lines`` has the 1-based line of each place that is known."""
+    """The parsed value of a file; ``lines``: path -> 1-based line, as far as lines are known."""
 
     file: str
     value: object

@@ -38,7 +38,7 @@ def host_of(uri: str, source: str) -> SourceHost:
     where it may not be in an inventory."""
     if fault := fault_of_uri(uri) or ("" if URI.match(uri) else "not a libvirt URI"):
         raise UsageError(f"{source}: {fault}")
-    return SourceHost(urlsplit(uri).hostname or uri, source, uri, why="the URI itself")
+    return SourceHost(urlsplit(uri).hostname or uri, source, uri, uri_source="the URI itself")
 
 
 def _hosts(file: str, text: str) -> Iterator[SourceHost]:

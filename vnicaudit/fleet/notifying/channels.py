@@ -12,6 +12,7 @@ import msgspec
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.base.ownership import why_not_own
 from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.notices import NoticeForm
 
@@ -109,7 +110,7 @@ def _decoded(data: bytes, path: str) -> _File:
     else:
         import tomli as tomllib
     try:
-        return msgspec.convert(tomllib.loads(data.decode()), _File)
+        return converted(tomllib.loads(data.decode()), _File)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise UsageError(f"{path}: {error}") from None
 

@@ -16,6 +16,7 @@ from typing import Protocol
 import msgspec
 
 from vnicaudit.base.private_files import check_own, make_private, writing
+from vnicaudit.model.decoding import json_decoder
 
 _DAYS = 7
 """Files of days that are kept."""
@@ -89,7 +90,7 @@ def _claimed(file: int, channel: str) -> set[str]:
     """Claims of a channel that hold. A line that was cut short, by a crash, counts for nothing: its
     message had not been sent."""
     found: set[str] = set()
-    decoder = msgspec.json.Decoder(_Line)
+    decoder = json_decoder(_Line)
     for text in os.pread(file, _MAX_BYTES, 0).splitlines():
         try:
             line = decoder.decode(text)

@@ -78,8 +78,8 @@ class FleetRun:
                 on_host(kept.summary)
 
     def readings(self) -> Iterator[SpooledHost]:
-        """What is kept of each host, in the order of the inventory. Raises JournalError where one
-        is missing."""
+        """The spooled reading of each host, in the order of the inventory. Raises JournalError
+        where one is missing."""
         for place, name in enumerate(self.audit.chosen):
             kept = self._spool.host(place)
             if kept is None:
@@ -109,7 +109,7 @@ class FleetRun:
 
     @property
     def suppressor(self) -> Suppressor:
-        """What applies the settings' suppressions."""
+        """The suppressor with the suppressions of the settings."""
         return self._work.suppressor
 
     @property

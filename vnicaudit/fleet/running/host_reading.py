@@ -44,8 +44,8 @@ class ReadingLimits(msgspec.Struct, frozen=True):
 
 
 class HostItems(NamedTuple):
-    """What came of one host: ``items`` in their order, the last try's or an earlier one's that
-    brought more. ``started``: of its last try."""
+    """The result of reading one host. ``items``, in order: those of the last try, or of an earlier
+    one that returned more; ``started``: when the last try started."""
 
     place: int
     host: InventoryHost
@@ -71,7 +71,8 @@ class HostReaders:
         self._best: dict[int, list[Met]] = {}
 
     def results(self) -> Generator[HostItems, None, None]:
-        """What came of each host, as they come. To be walked to its end, or closed."""
+        """The result of each host, in the order in which they finish. The caller reads them to the
+        end, or closes the generator."""
         threads = max(1, self._limits.parallel)
         for number in range(threads):
             threading.Thread(target=self._work, name=f"hosts {number}", daemon=True).start()
@@ -94,18 +95,18 @@ class HostReaders:
         """Read one host after the other, until there are no more."""
         try:
             while (task := self._tasks.take()) is not None:
-                result = self._tried(task)
+                result = self._result_of(task)
                 if result is not None:
                     self._done.put(result)
             self._done.put(None)
         except BaseException as error:  # handed to the one who takes the results
             self._done.put(error)
 
-    def _tried(self, task: HostTask) -> HostItems | None:
+    def _result_of(self, task: HostTask) -> HostItems | None:
         """The result of a host; None where it is to be tried again."""
         started = timestamp()
         items = self._attempt(task.host)
-        failure = _lost(items)
+        failure = _host_failure(items)
         pause = self._pause(task, failure)
         best = self._best.pop(task.place, None)
         if best is not None and failure is not None and len(best) > len(items):
@@ -155,7 +156,7 @@ def _options_of(host: InventoryHost, live: LiveOptions) -> LiveOptions:
     )
 
 
-def _lost(items: list[Met]) -> FailureKind | None:
+def _host_failure(items: list[Met]) -> FailureKind | None:
     """How the host failed, or the connection to it; None where neither did. A guest that keeps
     silent costs itself."""
     lost = (item for item in items if isinstance(item, LostRead))

@@ -1,6 +1,6 @@
-"""What was read of one host -> its reading: judged, counted, and ready to be kept.
+"""Items read from one host -> the reading of that host: judged, counted, ready for the spool.
 
-One thread judges: what judges remembers verdicts, and is not made for several.
+One thread judges all hosts: the judge remembers verdicts and is not thread-safe.
 """
 
 from __future__ import annotations

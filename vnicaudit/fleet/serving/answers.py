@@ -15,7 +15,7 @@ _PAGE = "frame-ancestors 'none'"
 
 
 class Content(msgspec.Struct, frozen=True):
-    """What a route has to say now."""
+    """The current content of a route."""
 
     media_type: str
     body: bytes

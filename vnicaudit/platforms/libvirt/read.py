@@ -107,7 +107,7 @@ def _stream(
     missing = [index for index in range(position, len(opened.names)) if index not in shelf]
     whole = not _is_of_guests(end, len(missing), len(opened.names), visit.threads)
     for index in range(position, len(opened.names)):
-        yield from finish(shelf.get(index, _lost(opened.names[index], end, whole=whole)))
+        yield from finish(shelf.get(index, _lost_read(opened.names[index], end, whole=whole)))
 
 
 class _End(NamedTuple):
@@ -123,7 +123,7 @@ def _is_of_guests(end: _End | None, missing: int, domains: int, threads: int) ->
     return end is not None and end.failure == "deadline" and missing <= min(threads, domains - 1)
 
 
-def _lost(name: str, end: _End | None, *, whole: bool) -> ReadError:
+def _lost_read(name: str, end: _End | None, *, whole: bool) -> ReadError:
     reason, failure = end or _End("", "")
     text = f"domain {name!r}: not read: {reason}"
     return LostRead(text, failure=failure_kind(failure) or "broken", whole=whole)

@@ -15,13 +15,13 @@ from vnicaudit.model.plan import Mode, Step
 from vnicaudit.model.runs import Foreseen, ForeseenOutcome, Outcome
 from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.driver import Prepared, PrepareRequest
+from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past, begin_run, unfinished
+from vnicaudit.remedy.applying.journal.run_request import RunLimits, RunRequest, UnitRequest
+from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.kinds import Drivers, KindTable
-from vnicaudit.remedy.applying.past_run import PastRun, all_past, begin_run, unfinished
-from vnicaudit.remedy.applying.run_request import RunLimits, RunRequest, UnitRequest
 from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell
 from vnicaudit.remedy.applying.schedule import Schedule
 from vnicaudit.remedy.applying.session import Session
-from vnicaudit.remedy.applying.state import StateFolder
 from vnicaudit.remedy.cloud import Reach
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.trial import Trials

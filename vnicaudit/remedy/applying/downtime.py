@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vnicaudit.remedy.applying.events import Started, Starting, Stopped, Stopping
-from vnicaudit.remedy.applying.journal import seconds_between
-from vnicaudit.remedy.applying.journal_line import Entry, begin_of
-from vnicaudit.remedy.applying.unit_head import head_of
+from vnicaudit.remedy.applying.journal.events import Started, Starting, Stopped, Stopping
+from vnicaudit.remedy.applying.journal.journal_file import seconds_between
+from vnicaudit.remedy.applying.journal.journal_line import Entry, begin_of
+from vnicaudit.remedy.applying.journal.unit_head import head_of
 
 _POWER = (Stopping, Stopped, Starting, Started)
 

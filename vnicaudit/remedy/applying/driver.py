@@ -14,12 +14,12 @@ import msgspec
 from vnicaudit.errors import GoneError
 from vnicaudit.model.plan import Mode, Step, Unit, UnitStep, UnitT_co
 from vnicaudit.model.runs import Check
-from vnicaudit.remedy.applying.events import Begin, Undoing
-from vnicaudit.remedy.applying.past_run import PastRun
-from vnicaudit.remedy.applying.result import Result
-from vnicaudit.remedy.applying.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.events import Begin, Undoing
+from vnicaudit.remedy.applying.journal.past_run import PastRun
+from vnicaudit.remedy.applying.journal.result import Result
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.transaction import NicChanges, Transaction
 from vnicaudit.remedy.applying.session import Session
-from vnicaudit.remedy.applying.transaction import NicChanges, Transaction
 from vnicaudit.remedy.applying.work import BegunUnit
 
 T = TypeVar("T")

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from vnicaudit.model.runs import RunRecord, UnitRun
 from vnicaudit.remedy.applying.downtime import may_be_off
-from vnicaudit.remedy.applying.events import End
-from vnicaudit.remedy.applying.past_run import PastRun, all_past, reread
-from vnicaudit.remedy.applying.run_request import UnitRequest
-from vnicaudit.remedy.applying.state import StateFolder
-from vnicaudit.remedy.applying.unit_head import head_of
+from vnicaudit.remedy.applying.journal.events import End
+from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past, reread
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.state import StateFolder
+from vnicaudit.remedy.applying.journal.unit_head import head_of
 
 _BAD = ("failed", "refused", "not-reached")
 _BACK = ("applied", "already")

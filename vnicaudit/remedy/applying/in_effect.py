@@ -9,9 +9,9 @@ from vnicaudit.errors import ActionError, GoneError, RefusedError, TargetError, 
 from vnicaudit.remedy.applying.apply import RunContext
 from vnicaudit.remedy.applying.driver import UnitState
 from vnicaudit.remedy.applying.history import Parts, parts_undone, undone_by
+from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.kinds import Drivers
-from vnicaudit.remedy.applying.past_run import PastRun, all_past
-from vnicaudit.remedy.applying.run_request import UnitRequest
 
 
 def in_effect(found: PastRun, context: RunContext) -> Iterator[UnitState]:

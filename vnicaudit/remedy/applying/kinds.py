@@ -9,7 +9,7 @@ from vnicaudit.base.clock import Clock
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Step, Unit
 from vnicaudit.remedy.applying.driver import Driver, Kind
-from vnicaudit.remedy.applying.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.session import Session
 
 

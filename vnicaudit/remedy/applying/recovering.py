@@ -14,11 +14,17 @@ from vnicaudit.errors import RefusedError, SilentError, TargetError, UsageError,
 from vnicaudit.model.runs import UnitRun
 from vnicaudit.remedy.applying.apply import RunContext
 from vnicaudit.remedy.applying.history import record, undone_by
+from vnicaudit.remedy.applying.journal.past_run import (
+    PastRun,
+    all_past,
+    read_run,
+    reread,
+    unfinished,
+)
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
 from vnicaudit.remedy.applying.kinds import Drivers
-from vnicaudit.remedy.applying.past_run import PastRun, all_past, read_run, reread, unfinished
-from vnicaudit.remedy.applying.run_request import UnitRequest
 from vnicaudit.remedy.applying.runner import Runner, Tell, begin_nothing
-from vnicaudit.remedy.applying.state import HeldError, StateFolder
 
 _NOT_REACHED = (TargetError, RefusedError, UsageError)
 """Why units cannot be brought back now, which keeps no others from it: their host does not answer,

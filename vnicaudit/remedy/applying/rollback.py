@@ -17,11 +17,10 @@ from vnicaudit.errors import UsageError, VnicauditError
 from vnicaudit.model.runs import Foreseen
 from vnicaudit.remedy.applying.apply import RunContext, dry_run_units, refuse_beside
 from vnicaudit.remedy.applying.driver import Prepared, UndoRequest
-from vnicaudit.remedy.applying.events import Done, End
 from vnicaudit.remedy.applying.history import record
-from vnicaudit.remedy.applying.journal import Journal
-from vnicaudit.remedy.applying.kinds import Drivers
-from vnicaudit.remedy.applying.past_run import (
+from vnicaudit.remedy.applying.journal.events import Done, End
+from vnicaudit.remedy.applying.journal.journal_file import Journal
+from vnicaudit.remedy.applying.journal.past_run import (
     PastRun,
     all_past,
     begin_run,
@@ -29,7 +28,10 @@ from vnicaudit.remedy.applying.past_run import (
     reread,
     unfinished,
 )
-from vnicaudit.remedy.applying.run_request import RunRequest, UnitRequest
+from vnicaudit.remedy.applying.journal.run_request import RunRequest, UnitRequest
+from vnicaudit.remedy.applying.journal.state import StateFolder
+from vnicaudit.remedy.applying.journal.transaction import NicChanges
+from vnicaudit.remedy.applying.kinds import Drivers
 from vnicaudit.remedy.applying.runner import (
     TAKEN_BACK,
     Ended,
@@ -38,8 +40,6 @@ from vnicaudit.remedy.applying.runner import (
     Tell,
     begin_nothing,
 )
-from vnicaudit.remedy.applying.state import StateFolder
-from vnicaudit.remedy.applying.transaction import NicChanges
 from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.text.own_commands import command
 

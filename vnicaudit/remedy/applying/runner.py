@@ -11,18 +11,18 @@ import msgspec
 from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.driver import Prepared
-from vnicaudit.remedy.applying.events import Begin, End, Undoing
 from vnicaudit.remedy.applying.exclusion_locks import ExclusionLocks
 from vnicaudit.remedy.applying.history import current_record
-from vnicaudit.remedy.applying.journal import Journal
-from vnicaudit.remedy.applying.kept_texts import KeptTexts
+from vnicaudit.remedy.applying.journal.events import Begin, End, Undoing
+from vnicaudit.remedy.applying.journal.journal_file import Journal
+from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
+from vnicaudit.remedy.applying.journal.notes import Notes, begun_with
+from vnicaudit.remedy.applying.journal.past_run import PastRun
+from vnicaudit.remedy.applying.journal.result import Result, done_with
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.unit_head import head_of
 from vnicaudit.remedy.applying.kinds import Drivers
-from vnicaudit.remedy.applying.notes import Notes, begun_with
-from vnicaudit.remedy.applying.past_run import PastRun
-from vnicaudit.remedy.applying.result import Result, done_with
-from vnicaudit.remedy.applying.run_request import UnitRequest
 from vnicaudit.remedy.applying.schedule import Schedule, side_by_side, why_no_more
-from vnicaudit.remedy.applying.unit_head import head_of
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.trial import Trials
 from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of

@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from vnicaudit.errors import UsageError
-from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.journal.result import Result
 
 T = TypeVar("T")
 

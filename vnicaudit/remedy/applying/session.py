@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import TypeVar, cast
 
 from vnicaudit.remedy.adapters import Adapters
-from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.cloud import Reach
 
 T = TypeVar("T")

@@ -9,13 +9,13 @@ from typing import Generic, TypeVar
 import msgspec
 
 from vnicaudit.base.clock import Clock
-from vnicaudit.remedy.applying.events import Begin
-from vnicaudit.remedy.applying.kept_texts import KeptTexts
-from vnicaudit.remedy.applying.notes import Notes
-from vnicaudit.remedy.applying.result import Result
-from vnicaudit.remedy.applying.run_request import RunLimits, UnitRequest
-from vnicaudit.remedy.applying.transaction import Transaction
-from vnicaudit.remedy.applying.unit_head import transaction_of
+from vnicaudit.remedy.applying.journal.events import Begin
+from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
+from vnicaudit.remedy.applying.journal.notes import Notes
+from vnicaudit.remedy.applying.journal.result import Result
+from vnicaudit.remedy.applying.journal.run_request import RunLimits, UnitRequest
+from vnicaudit.remedy.applying.journal.transaction import Transaction
+from vnicaudit.remedy.applying.journal.unit_head import transaction_of
 from vnicaudit.remedy.trial import Trials
 
 P = TypeVar("P")

@@ -26,7 +26,7 @@ _FINDING_HEADS = ("State", "Severity", "Rule", "Host", "About", "Problem")
 
 
 def drift_text(one: Drift, options: Options) -> Iterator[str]:
-    """What was compared, then NICs, then findings, by what became of them."""
+    """The lines of a drift report: the audits compared, then NICs, then findings, both by state."""
     yield wrap(safe(_head(one)), options.width, "", "  ")
     for note in one.notes:
         yield wrap(safe(f"Note: {note}"), options.width, "", "  ")
@@ -46,12 +46,14 @@ def _head(one: Drift) -> str:
 
 
 def _nic(one: NicRecord) -> str:
-    """Its model or, of one that changed, the change."""
-    changes = [f"{name} {_shown(a)} → {_shown(b)}" for name, (a, b) in one.changes.items()]
+    """The model of a NIC; for one that changed, old and new values of each column."""
+    changes = [
+        f"{name} {_value_text(a)} → {_value_text(b)}" for name, (a, b) in one.changes.items()
+    ]
     return ", ".join(changes) or one.model or "?"
 
 
-def _shown(value: str | int | None) -> str:
+def _value_text(value: str | int | None) -> str:
     return "unknown" if value is None else str(value)
 
 

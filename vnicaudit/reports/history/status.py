@@ -55,8 +55,8 @@ def stale_text(hosts: Sequence[StaleHost], options: Options) -> Iterator[str]:
 
 def _audit(one: AuditSummary) -> tuple[str | int, ...]:
     return (
-        one.id, one.started, one.chosen, one.failed, one.open, one.stale, one.new, one.reopened,
-        one.fixed, one.gone, _coverage(one),
+        one.id, one.started, one.hosts_to_read, one.failed, one.open, one.stale, one.new,
+        one.reopened, one.fixed, one.gone, _coverage(one),
     )  # fmt: skip
 
 

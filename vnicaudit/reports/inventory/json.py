@@ -15,7 +15,8 @@ INVENTORY_SCHEMA: Literal["vnicaudit.inventory/1"] = "vnicaudit.inventory/1"
 
 
 class InventoryRow(msgspec.Struct, frozen=True):
-    """One host. ``why`` says how its URI came about; ``check`` is null where it was not tried."""
+    """One host. ``uri_source`` says how its URI came about; ``check`` is null where the host was
+    not tried."""
 
     name: str
     uri: str
@@ -23,7 +24,7 @@ class InventoryRow(msgspec.Struct, frozen=True):
     groups: tuple[str, ...]
     options: HostOptions
     source: str
-    why: str
+    uri_source: str
     check: HostCheck | None = None
 
 

@@ -45,7 +45,7 @@ def _about(row: InventoryRow) -> Iterator[str]:
         parts.append("asks guest agents" if row.options.agent else "asks no guest agents")
     if parts:
         yield "; ".join(parts)
-    yield f"{row.source}; URI: {row.why}" if row.why else row.source
+    yield f"{row.source}; URI: {row.uri_source}" if row.uri_source else row.source
 
 
 def _error(row: InventoryRow) -> str:

@@ -51,7 +51,7 @@ class AuditMetrics:
         return ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
-        """All of it."""
+        """The metrics of the whole audit."""
         return written((*self._counted(end), *_of_targets(end)), self._flavour)
 
     def _counted(self, end: RunEnd) -> Iterator[Family]:

@@ -38,10 +38,10 @@ class Column(Protocol):
         """Move to the file what grew in memory: called now and then."""
 
     def info(self) -> ColumnInfo:
-        """Its description. Nothing is added afterwards."""
+        """The description of the column for the script. No rows are added afterwards."""
 
     def pieces(self) -> Iterator[bytes]:
-        """Its bytes: numbers or values first, then texts."""
+        """The bytes of the column: numbers or values first, then texts."""
 
 
 class TextLines:
@@ -99,7 +99,7 @@ class Dictionary:
         return number
 
     def info(self) -> ColumnInfo:
-        """Its description."""
+        """The description of the column for the script."""
         numbers = self._numbers
         width, again = numbers.width, self._texts.count > len(self._known)
         return ColumnInfo("dict", width, numbers.count * width, self._texts.size, again)
@@ -124,7 +124,7 @@ class Names:
         """Do nothing: text goes to the file by itself."""
 
     def info(self) -> ColumnInfo:
-        """Its description."""
+        """The description of the column for the script."""
         return ColumnInfo("text", texts=self._texts.size)
 
     def pieces(self) -> Iterator[bytes]:
@@ -147,7 +147,7 @@ class Counts:
         self._numbers.settle()
 
     def info(self) -> ColumnInfo:
-        """Its description."""
+        """The description of the column for the script."""
         width = self._numbers.width
         return ColumnInfo("number", width, self._numbers.count * width)
 
@@ -181,7 +181,7 @@ class Addresses:
         """Do nothing: bytes go to the file by themselves."""
 
     def info(self) -> ColumnInfo:
-        """Its description."""
+        """The description of the column for the script."""
         return ColumnInfo(self._kind, self._width, self._bytes.size)
 
     def pieces(self) -> Iterator[bytes]:

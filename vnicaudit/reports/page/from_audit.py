@@ -24,7 +24,7 @@ _CRASHES = 200
 
 
 class AuditNotes:
-    """What an audit could not judge, kept while it streams by, in bounded memory."""
+    """Collects notes on parts of an audit that could not be judged, in bounded memory."""
 
     def __init__(self) -> None:
         self._tally = Tally()
@@ -81,7 +81,7 @@ def subject_of(audited: Audited) -> PageSubject:
 
 
 def host_notes(target: TargetResult) -> Iterator[PageNote]:
-    """What of a target was not read or not judged, and what bears on it."""
+    """Notes on the parts of a target that were not read or not judged, then other notes on it."""
     for error in unread_of(target):
         yield PageNote("not read", error.place, error.message)
     for part in not_judged_of(target):

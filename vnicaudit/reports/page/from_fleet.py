@@ -13,7 +13,7 @@ from vnicaudit.reports.page.from_audit import host_notes, subject_of
 
 
 def about_fleet(audit: FleetAudit) -> PageAbout:
-    """What is known of a fleet's audit before it has read anything."""
+    """The head of a page on a fleet's audit, known before any host is read."""
     hosts = f"{len(audit.hosts):,} host{'' if len(audit.hosts) == 1 else 's'}"
     tool = Tool("vnicaudit", audit.version)
     return PageAbout(
@@ -43,5 +43,5 @@ def host_of(reading: HostReading, stale_since: str = "") -> PageHost:
 
 
 def notes_of(reading: HostReading) -> Iterator[PageNote]:
-    """What of a host was not read or not judged."""
+    """Notes on the parts of a host that were not read or not judged, then other notes on it."""
     return host_notes(reading.result)

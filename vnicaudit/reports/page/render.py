@@ -42,7 +42,7 @@ class RuleFact(msgspec.Struct, frozen=True):
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What the script is told beside the tables. All text is safe to show."""
+    """Facts for the script beside the tables. All text is safe to show."""
 
     started: str
     host_word: str

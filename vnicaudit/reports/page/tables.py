@@ -67,7 +67,7 @@ class PageTables:
 
 
 class SubjectColumns:
-    """What was audited: domains, hosts, images, files."""
+    """Columns of the audited subjects: domains, hosts, images, files."""
 
     _WORDS = ("scope", "target", "host", "site", "owner", "server", "image", "flavor", "project")
 

@@ -1,5 +1,6 @@
-"""What each field of a record identifies. A text of a field that is not listed is free text, which
-:mod:`vnicaudit.reports.redaction.texts` takes apart: a field that is new is not let through."""
+"""The kind of thing that each field of a record identifies. The text of a field that is not listed
+is free text, which :mod:`vnicaudit.reports.redaction.texts` redacts: a new field is not let
+through."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Redactor:
         return self._struct(record)
 
     def reading(self, reading: HostReading) -> HostReading:
-        """What was read of one host of a fleet; without what its NICs are compared by."""
+        """The redacted reading of one host of a fleet, without ``nics_seen``."""
         return replace(self.record(reading), nics_seen=())
 
     def text(self, text: str) -> str:
@@ -56,8 +56,8 @@ class Redactor:
         return self._texts.redacted(text)
 
     def run(self, run: RunInfo) -> RunInfo:
-        """What is known at the beginning. The manuals of rules that are not this program's own are
-        left out: they may be about anything."""
+        """The redacted facts of a run before it starts. Manuals of rules that are not built in are
+        left out: they may contain anything."""
         return replace(run, rules=lambda: tuple(map(self._rule, run.rules())))
 
     def learn(self, value: object) -> None:

@@ -27,9 +27,9 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.runs import UnitRun
 from vnicaudit.remedy.applying.clouds.leftovers import EarlierRuns
 from vnicaudit.remedy.applying.history import runs
-from vnicaudit.remedy.applying.past_run import all_past
+from vnicaudit.remedy.applying.journal.past_run import all_past
+from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.runner import Ended
-from vnicaudit.remedy.applying.state import StateFolder
 from vnicaudit.remedy.cloud import CommandOutput, Reach
 
 LATER = 1000.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vnicaudit.remedy.applying.clouds.nova_manage_journal import doubtful, unseen
-from vnicaudit.remedy.applying.events import (
+from vnicaudit.remedy.applying.journal.events import (
     Event,
     HalfSet,
     NotSet,
@@ -17,7 +17,7 @@ from vnicaudit.remedy.applying.events import (
     Stopped,
     Stopping,
 )
-from vnicaudit.remedy.applying.journal import Entry
+from vnicaudit.remedy.applying.journal.journal_file import Entry
 
 ONE: Properties = {"hw_vif_model": "virtio"}
 OTHER: Properties = {"hw_vif_model": "rtl8139"}

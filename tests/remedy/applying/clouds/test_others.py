@@ -10,7 +10,7 @@ from tests.remedy.applying.clouds.fakes import MODEL, CloudWorld, Fault, server_
 from vnicaudit.errors import ActionError
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.history import runs
-from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.applying.journal.state import StateFolder
 
 LATER = 1000.0
 

@@ -20,9 +20,9 @@ from vnicaudit.remedy.applying.clouds.nodes import NodeDomain
 from vnicaudit.remedy.applying.clouds.server_state import POLL, phase, read_server
 from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction, ServerBefore
 from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
-from vnicaudit.remedy.applying.definition_transactions import GuestBefore, nic_of
-from vnicaudit.remedy.applying.domain_checks import DomainChecks
-from vnicaudit.remedy.applying.domain_place import DomainPlace
+from vnicaudit.remedy.applying.domains.checks import DomainChecks
+from vnicaudit.remedy.applying.domains.definition_transactions import GuestBefore, nic_of
+from vnicaudit.remedy.applying.domains.place import DomainPlace
 from vnicaudit.remedy.applying.verifying import CheckResults, verify
 from vnicaudit.remedy.cloud import Cloud
 

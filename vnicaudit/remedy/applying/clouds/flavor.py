@@ -22,8 +22,8 @@ from vnicaudit.remedy.applying.clouds.object_actions import (
 )
 from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
 from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
-from vnicaudit.remedy.applying.events import Copying, Removing, Undoing
-from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.journal.events import Copying, Removing, Undoing
+from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.cloud import Cloud
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 from vnicaudit.text.cloud_names import client

@@ -20,8 +20,8 @@ from vnicaudit.remedy.applying.clouds.object_actions import (
 from vnicaudit.remedy.applying.clouds.stored_properties import ForeignError, differing
 from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
 from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
-from vnicaudit.remedy.applying.events import Properties, Set, Setting, Undoing
-from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.journal.events import Properties, Set, Setting, Undoing
+from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 _OF_IMAGES = re.compile(r"(hw_[a-z0-9_]{1,90}|os_distro|os_type|os_version)")

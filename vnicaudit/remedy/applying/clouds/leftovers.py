@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from vnicaudit.remedy.applying.clouds.nova_manage_journal import doubtful
 from vnicaudit.remedy.applying.downtime import may_be_off
-from vnicaudit.remedy.applying.journal_line import Entry, begin_of
-from vnicaudit.remedy.applying.past_run import PastRun
+from vnicaudit.remedy.applying.journal.journal_line import Entry, begin_of
+from vnicaudit.remedy.applying.journal.past_run import PastRun
 
 Past = Callable[[], Iterable[PastRun]]
 """All runs that are remembered, newest first."""

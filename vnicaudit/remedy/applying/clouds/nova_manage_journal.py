@@ -12,8 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vnicaudit.remedy.applying.events import HalfSet, NotSet, Properties, Set, Setting, Settled
-from vnicaudit.remedy.applying.journal_line import Entry
+from vnicaudit.remedy.applying.journal.events import (
+    HalfSet,
+    NotSet,
+    Properties,
+    Set,
+    Setting,
+    Settled,
+)
+from vnicaudit.remedy.applying.journal.journal_line import Entry
 
 
 class UnseenSet(NamedTuple):

@@ -13,7 +13,7 @@ from vnicaudit.model.runs import Check, Outcome
 from vnicaudit.remedy.applying.clouds.leftovers import Leftovers
 from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
 from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
-from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.journal.result import Result
 
 DRIFT = "it changed since the plan was made: make a new plan"
 EDITED = (

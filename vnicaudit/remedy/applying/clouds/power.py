@@ -13,8 +13,8 @@ from vnicaudit.errors import ActionError, GuestError, SilentError
 from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.remedy.applying.clouds.server_state import Phase, current_server, follow, phase
 from vnicaudit.remedy.applying.clouds.work import CloudWork
-from vnicaudit.remedy.applying.events import Started, Starting, Stopped, Stopping
-from vnicaudit.remedy.applying.journal import seconds_since
+from vnicaudit.remedy.applying.journal.events import Started, Starting, Stopped, Stopping
+from vnicaudit.remedy.applying.journal.journal_file import seconds_since
 
 _LANDS_SECONDS = 10.0
 """In which a request that was cut off has come to Nova, or never does."""

@@ -7,7 +7,7 @@ from vnicaudit.remedy.applying.clouds.leftovers import Leftovers
 from vnicaudit.remedy.applying.clouds.object_actions import ObjectActions
 from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
 from vnicaudit.remedy.applying.clouds.work import CloudPlace
-from vnicaudit.remedy.applying.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning.cloud.properties import diff
 from vnicaudit.remedy.unit_refusal import UnitRefusedError

@@ -26,9 +26,9 @@ from vnicaudit.remedy.applying.clouds.preflight import check_power, check_releas
 from vnicaudit.remedy.applying.clouds.server_state import not_deleted, phase
 from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction, ServerBefore
 from vnicaudit.remedy.applying.clouds.work import CloudPlace
-from vnicaudit.remedy.applying.events import Properties
-from vnicaudit.remedy.applying.prepare import guest_before
-from vnicaudit.remedy.applying.transaction import NicChanges
+from vnicaudit.remedy.applying.domains.prepare import guest_before
+from vnicaudit.remedy.applying.journal.events import Properties
+from vnicaudit.remedy.applying.journal.transaction import NicChanges
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 _FIELDS = {MODEL: "model", PACKED: "packed"}

@@ -20,8 +20,8 @@ from vnicaudit.remedy.applying.clouds.server_state import current_server, phase,
 from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
 from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
 from vnicaudit.remedy.applying.downtime import may_be_off, seconds_off
-from vnicaudit.remedy.applying.events import Set, Settled, Starting, Stopping, Undoing
-from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.journal.events import Set, Settled, Starting, Stopping, Undoing
+from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.verifying import failed
 
 _ENDS_IT = (*ENDS_THE_RUN, GoneError)

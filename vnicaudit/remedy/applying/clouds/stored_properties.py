@@ -17,8 +17,8 @@ from vnicaudit.remedy.applying.clouds.nova_manage import HalfSetError, Manage, N
 from vnicaudit.remedy.applying.clouds.nova_manage_journal import doubtful, unseen
 from vnicaudit.remedy.applying.clouds.server_state import POLL, current_server
 from vnicaudit.remedy.applying.clouds.work import CloudWork
-from vnicaudit.remedy.applying.events import HalfSet, NotSet, Properties, Set, Setting
-from vnicaudit.remedy.applying.journal import seconds_since
+from vnicaudit.remedy.applying.journal.events import HalfSet, NotSet, Properties, Set, Setting
+from vnicaudit.remedy.applying.journal.journal_file import seconds_since
 from vnicaudit.remedy.applying.verifying import wait_until
 
 _LANDS_SECONDS = 20.0

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from vnicaudit.base.shell import word
 from vnicaudit.model.plan import CloudObject
-from vnicaudit.remedy.applying.definition_transactions import GuestBefore
-from vnicaudit.remedy.applying.events import Properties
-from vnicaudit.remedy.applying.transaction import Transaction
+from vnicaudit.remedy.applying.domains.definition_transactions import GuestBefore
+from vnicaudit.remedy.applying.journal.events import Properties
+from vnicaudit.remedy.applying.journal.transaction import Transaction
 from vnicaudit.text.cloud_names import client
 
 

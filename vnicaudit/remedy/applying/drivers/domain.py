@@ -9,12 +9,19 @@ from msgspec.structs import replace
 
 from vnicaudit.errors import ActionError, GoneError, JournalError
 from vnicaudit.model.plan import DomainUnit, UnitStep
-from vnicaudit.remedy.applying import domain_forward as changing
-from vnicaudit.remedy.applying.definition_transactions import DomainTransaction, GuestBefore, unmet
-from vnicaudit.remedy.applying.domain_checks import DomainChecks
-from vnicaudit.remedy.applying.domain_place import DomainPlace, DomainWork
-from vnicaudit.remedy.applying.domain_rollback import DomainRollback
-from vnicaudit.remedy.applying.domain_undo import leave_nobody_off, undo
+from vnicaudit.remedy.applying.domains import forward as changing
+from vnicaudit.remedy.applying.domains.checks import DomainChecks
+from vnicaudit.remedy.applying.domains.definition_transactions import (
+    DomainTransaction,
+    GuestBefore,
+    unmet,
+)
+from vnicaudit.remedy.applying.domains.guarded_trial import GuardedTrial
+from vnicaudit.remedy.applying.domains.originals import is_made_by, original_of
+from vnicaudit.remedy.applying.domains.place import DomainPlace, DomainWork
+from vnicaudit.remedy.applying.domains.prepare import prepare
+from vnicaudit.remedy.applying.domains.rollback import DomainRollback
+from vnicaudit.remedy.applying.domains.undo import leave_nobody_off, undo
 from vnicaudit.remedy.applying.driver import (
     Kind,
     Prepared,
@@ -22,16 +29,13 @@ from vnicaudit.remedy.applying.driver import (
     UndoRequest,
     UnitState,
 )
-from vnicaudit.remedy.applying.events import Begin, Undoing
-from vnicaudit.remedy.applying.guarded_trial import GuardedTrial
-from vnicaudit.remedy.applying.kept_texts import KeptTexts
-from vnicaudit.remedy.applying.originals import is_made_by, original_of
-from vnicaudit.remedy.applying.past_run import PastRun
-from vnicaudit.remedy.applying.prepare import prepare
-from vnicaudit.remedy.applying.result import Result
-from vnicaudit.remedy.applying.run_request import UnitRequest, unit_of
+from vnicaudit.remedy.applying.journal.events import Begin, Undoing
+from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
+from vnicaudit.remedy.applying.journal.past_run import PastRun
+from vnicaudit.remedy.applying.journal.result import Result
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest, unit_of
+from vnicaudit.remedy.applying.journal.unit_head import transaction_of
 from vnicaudit.remedy.applying.session import Session
-from vnicaudit.remedy.applying.unit_head import transaction_of
 from vnicaudit.remedy.applying.verifying import failed
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.digests import short_digest

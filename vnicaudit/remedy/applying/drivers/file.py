@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from vnicaudit.base.shell import word
 from vnicaudit.errors import GoneError, RefusedError
 from vnicaudit.model.plan import FileUnit
-from vnicaudit.remedy.applying.definition_transactions import FileTransaction
+from vnicaudit.remedy.applying.domains.definition_transactions import FileTransaction
+from vnicaudit.remedy.applying.domains.files import FileUnitStep, name_of, replaced
+from vnicaudit.remedy.applying.domains.originals import (
+    kept_original,
+    original_of,
+    reversed_transaction,
+)
+from vnicaudit.remedy.applying.domains.prepare import prepare_file
 from vnicaudit.remedy.applying.driver import (
     Kind,
     Prepared,
@@ -15,16 +22,13 @@ from vnicaudit.remedy.applying.driver import (
     UndoRequest,
     UnitState,
 )
-from vnicaudit.remedy.applying.events import Begin, Undoing
-from vnicaudit.remedy.applying.files import FileUnitStep, name_of, replaced
-from vnicaudit.remedy.applying.kept_texts import KeptTexts
-from vnicaudit.remedy.applying.originals import kept_original, original_of, reversed_transaction
-from vnicaudit.remedy.applying.past_run import PastRun
-from vnicaudit.remedy.applying.prepare import prepare_file
-from vnicaudit.remedy.applying.result import Result
-from vnicaudit.remedy.applying.run_request import UnitRequest, unit_of
+from vnicaudit.remedy.applying.journal.events import Begin, Undoing
+from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
+from vnicaudit.remedy.applying.journal.past_run import PastRun
+from vnicaudit.remedy.applying.journal.result import Result
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest, unit_of
+from vnicaudit.remedy.applying.journal.unit_head import transaction_of
 from vnicaudit.remedy.applying.session import Session
-from vnicaudit.remedy.applying.unit_head import transaction_of
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.digests import digest, short_digest
 from vnicaudit.remedy.replacing import read_file

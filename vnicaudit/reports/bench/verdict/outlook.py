@@ -79,7 +79,7 @@ def _primaries(table: Sequence[MetricRow], arm: str) -> int:
 
 
 def _fewer(found: Sequence[_Open], many: int) -> Iterator[str]:
-    """What is a difference by itself, and may be chance among so many."""
+    """A hint for metrics that differ on their own, but perhaps by chance among ``many``."""
     if any(one.alone for one in found):
         yield (
             f"by itself that is a difference; among {many} primary comparisons it may be chance: "

@@ -8,19 +8,19 @@ from msgspec.structs import replace
 
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.adapters import Adapters
-from vnicaudit.remedy.applying.definition_transactions import DomainTransaction, unmet
-from vnicaudit.remedy.applying.driver import Prepared, UndoRequest
-from vnicaudit.remedy.applying.originals import (
+from vnicaudit.remedy.applying.domains.definition_transactions import DomainTransaction, unmet
+from vnicaudit.remedy.applying.domains.originals import (
     is_made_by,
     kept_original,
     original_of,
     reversed_transaction,
 )
-from vnicaudit.remedy.applying.past_run import PastRun
-from vnicaudit.remedy.applying.preflight import check_owner, check_restart, check_state
-from vnicaudit.remedy.applying.prepare import guest_before
-from vnicaudit.remedy.applying.run_request import UnitRequest
-from vnicaudit.remedy.applying.transaction import NicChanges
+from vnicaudit.remedy.applying.domains.preflight import check_owner, check_restart, check_state
+from vnicaudit.remedy.applying.domains.prepare import guest_before
+from vnicaudit.remedy.applying.driver import Prepared, UndoRequest
+from vnicaudit.remedy.applying.journal.past_run import PastRun
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.transaction import NicChanges
 from vnicaudit.remedy.definitions import Elements
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.hypervisor import Machine

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from vnicaudit.model.plan import FileUnit, UnitStep
-from vnicaudit.remedy.applying.definition_transactions import FileTransaction
-from vnicaudit.remedy.applying.events import Replacing
-from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.domains.definition_transactions import FileTransaction
+from vnicaudit.remedy.applying.journal.events import Replacing
+from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.work import UnitWork
 from vnicaudit.remedy.replacing import read_file, replace_file
 from vnicaudit.remedy.unit_refusal import UnitRefusedError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vnicaudit.model.runs import Check, Outcome
-from vnicaudit.remedy.applying.events import Done
+from vnicaudit.remedy.applying.journal.events import Done
 
 
 class Result(NamedTuple):

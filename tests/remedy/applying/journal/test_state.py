@@ -12,7 +12,7 @@ import pytest
 
 from vnicaudit.base.private_files import make_private, write_private
 from vnicaudit.errors import JournalError, RefusedError, UsageError, VnicauditError
-from vnicaudit.remedy.applying.state import StateFolder
+from vnicaudit.remedy.applying.journal.state import StateFolder
 
 
 def modes(folder: Path) -> set[tuple[bool, int]]:

@@ -11,13 +11,13 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from vnicaudit.errors import UsageError
-from vnicaudit.remedy.applying.events import Begin, Done, End, Run
-from vnicaudit.remedy.applying.journal import NAME, Journal, JournalText, read_journal
-from vnicaudit.remedy.applying.journal_line import Entry, begin_of
-from vnicaudit.remedy.applying.run_request import FIRST, RunRequest, write_request
-from vnicaudit.remedy.applying.salvage import Salvaged, salvage_request
-from vnicaudit.remedy.applying.state import StateFolder
-from vnicaudit.remedy.applying.unit_head import transaction_of
+from vnicaudit.remedy.applying.journal.events import Begin, Done, End, Run
+from vnicaudit.remedy.applying.journal.journal_file import NAME, Journal, JournalText, read_journal
+from vnicaudit.remedy.applying.journal.journal_line import Entry, begin_of
+from vnicaudit.remedy.applying.journal.run_request import FIRST, RunRequest, write_request
+from vnicaudit.remedy.applying.journal.salvage import Salvaged, salvage_request
+from vnicaudit.remedy.applying.journal.state import StateFolder
+from vnicaudit.remedy.applying.journal.unit_head import transaction_of
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 from vnicaudit.text.own_commands import command
 

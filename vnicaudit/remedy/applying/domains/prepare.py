@@ -12,23 +12,23 @@ from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.model.refs import mac_of, nic_index
 from vnicaudit.remedy.adapters import Adapters
-from vnicaudit.remedy.applying.definition_transactions import (
+from vnicaudit.remedy.applying.domains.checks import read_guest
+from vnicaudit.remedy.applying.domains.definition_transactions import (
     DomainTransaction,
     FileTransaction,
     GuestBefore,
     nic_of,
     unmet,
 )
-from vnicaudit.remedy.applying.domain_checks import read_guest
-from vnicaudit.remedy.applying.driver import Prepared
-from vnicaudit.remedy.applying.files import FileUnitStep, name_of
-from vnicaudit.remedy.applying.preflight import (
+from vnicaudit.remedy.applying.domains.files import FileUnitStep, name_of
+from vnicaudit.remedy.applying.domains.preflight import (
     check_mode,
     check_owner,
     check_restart,
     check_state,
 )
-from vnicaudit.remedy.applying.transaction import NicChanges
+from vnicaudit.remedy.applying.driver import Prepared
+from vnicaudit.remedy.applying.journal.transaction import NicChanges
 from vnicaudit.remedy.definitions import Texts
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.guest.agent import GuestAgent

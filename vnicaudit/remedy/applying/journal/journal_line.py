@@ -16,8 +16,8 @@ import msgspec
 
 from vnicaudit.base.clock import moment
 from vnicaudit.model.decoding import json_as
-from vnicaudit.remedy.applying.events import SINCE_CHECKSUMS, Begin, Event, name_of
-from vnicaudit.remedy.applying.unit_head import head_of
+from vnicaudit.remedy.applying.journal.events import SINCE_CHECKSUMS, Begin, Event, name_of
+from vnicaudit.remedy.applying.journal.unit_head import head_of
 from vnicaudit.remedy.digests import short_digest
 
 _LINE = re.compile(

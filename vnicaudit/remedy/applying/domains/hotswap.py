@@ -11,9 +11,9 @@ from typing import Literal
 
 from vnicaudit.errors import ActionError, GuestError, RefusedError, SilentError
 from vnicaudit.model.guest_network import GuestNetwork
-from vnicaudit.remedy.applying.definition_transactions import nic_of, unmet
-from vnicaudit.remedy.applying.domain_place import DomainWork, kept_definition
-from vnicaudit.remedy.applying.events import (
+from vnicaudit.remedy.applying.domains.definition_transactions import nic_of, unmet
+from vnicaudit.remedy.applying.domains.place import DomainWork, kept_definition
+from vnicaudit.remedy.applying.journal.events import (
     Attached,
     Attaching,
     Captured,
@@ -24,9 +24,9 @@ from vnicaudit.remedy.applying.events import (
     Restoring,
     Stayed,
 )
-from vnicaudit.remedy.applying.journal import seconds_since
-from vnicaudit.remedy.applying.kept_texts import KeptKind
-from vnicaudit.remedy.applying.transaction import NicChanges
+from vnicaudit.remedy.applying.journal.journal_file import seconds_since
+from vnicaudit.remedy.applying.journal.kept_texts import KeptKind
+from vnicaudit.remedy.applying.journal.transaction import NicChanges
 from vnicaudit.remedy.applying.verifying import wait_until
 from vnicaudit.remedy.guest.agent import by_mac
 from vnicaudit.remedy.guest.batch import aged

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from vnicaudit.errors import GoneError, JournalError, SilentError, VnicauditError
 from vnicaudit.model.runs import Outcome
-from vnicaudit.remedy.applying import defining, hotswap, power
-from vnicaudit.remedy.applying.definition_transactions import DomainTransaction, unmet
-from vnicaudit.remedy.applying.domain_checks import verify_domain
-from vnicaudit.remedy.applying.domain_place import DomainWork
-from vnicaudit.remedy.applying.events import (
+from vnicaudit.remedy.applying.domains import defining, hotswap, power
+from vnicaudit.remedy.applying.domains.checks import verify_domain
+from vnicaudit.remedy.applying.domains.definition_transactions import DomainTransaction, unmet
+from vnicaudit.remedy.applying.domains.place import DomainWork
+from vnicaudit.remedy.applying.journal.events import (
     Attaching,
     Defined,
     Defining,
@@ -25,9 +25,9 @@ from vnicaudit.remedy.applying.events import (
     Stopping,
     Undoing,
 )
-from vnicaudit.remedy.applying.kept_texts import KeptKind
-from vnicaudit.remedy.applying.notes import UnwrittenNotes
-from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.journal.kept_texts import KeptKind
+from vnicaudit.remedy.applying.journal.notes import UnwrittenNotes
+from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.verifying import failed
 
 CANNOT_BE_UNDONE = (SilentError, JournalError, GoneError)

@@ -8,8 +8,8 @@ from typing import Literal
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.private_files import write_private, write_several_private
 from vnicaudit.errors import KeptError
-from vnicaudit.remedy.applying.events import Begin
-from vnicaudit.remedy.applying.journal_line import Entry, JournalLine, decoded, encoded
+from vnicaudit.remedy.applying.journal.events import Begin
+from vnicaudit.remedy.applying.journal.journal_line import Entry, JournalLine, decoded, encoded
 from vnicaudit.remedy.digests import digest
 
 KeptKind = Literal["before", "goal", "settled", "running"]

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vnicaudit.errors import JournalError
-from vnicaudit.remedy.applying.events import (
+from vnicaudit.remedy.applying.journal.events import (
     Defining,
     End,
     Replacing,
@@ -23,7 +23,7 @@ from vnicaudit.remedy.applying.events import (
     Undoing,
     name_of,
 )
-from vnicaudit.remedy.applying.journal import (
+from vnicaudit.remedy.applying.journal.journal_file import (
     NAME,
     Entry,
     Journal,
@@ -173,7 +173,8 @@ def test_a_line_that_is_none_is_named_and_passed_over(tmp_path: Path, line: str)
 
 def test_how_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "vnicaudit.remedy.applying.journal.timestamp", lambda: "2026-11-21T10:00:01.500Z"
+        "vnicaudit.remedy.applying.journal.journal_file.timestamp",
+        lambda: "2026-11-21T10:00:01.500Z",
     )
     assert seconds_since(Entry("2026-11-21T10:00:00.000Z", Stopping())) == 1.5
     assert seconds_since(Entry("2026-11-21T10:00:09.000Z", Stopping())) == 0  # set back

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from vnicaudit.base.shell import word
 from vnicaudit.errors import KeptError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.remedy.applying.events import Begin
-from vnicaudit.remedy.applying.run_request import UnitIdentity
-from vnicaudit.remedy.applying.transaction import Transaction
+from vnicaudit.remedy.applying.journal.events import Begin
+from vnicaudit.remedy.applying.journal.run_request import UnitIdentity
+from vnicaudit.remedy.applying.journal.transaction import Transaction
 from vnicaudit.text.cloud_names import client
 
 T = TypeVar("T")

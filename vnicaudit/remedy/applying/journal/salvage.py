@@ -16,17 +16,17 @@ import msgspec
 
 from vnicaudit.errors import KeptError, RefusedError, UsageError
 from vnicaudit.model.plan import Mode
-from vnicaudit.remedy.applying.events import Begin, Defined, Done, Run
-from vnicaudit.remedy.applying.journal_line import Entry
-from vnicaudit.remedy.applying.kept_texts import KeptTexts
-from vnicaudit.remedy.applying.run_request import (
+from vnicaudit.remedy.applying.journal.events import Begin, Defined, Done, Run
+from vnicaudit.remedy.applying.journal.journal_line import Entry
+from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
+from vnicaudit.remedy.applying.journal.run_request import (
     FIRST,
     RunRequest,
     UnitRequest,
     decode_request,
     read_request,
 )
-from vnicaudit.remedy.applying.unit_head import Head, head_of
+from vnicaudit.remedy.applying.journal.unit_head import Head, head_of
 from vnicaudit.remedy.digests import digest
 
 _TASK = ".task.json"

@@ -18,36 +18,36 @@ class KeptReading(Protocol):
 
     @property
     def status(self) -> HostStatus:
-        """As of the reading."""
+        """Status of the reading."""
 
     @property
     def digest(self) -> str:
-        """Of all that was judged of it; empty: not known."""
+        """Digest of all that was judged of the host; empty: not known."""
 
     def reading(self) -> HostReading:
         """The reading itself."""
 
 
 class Unpacked(msgspec.Struct, frozen=True):
-    """One that is in memory."""
+    """A reading that is in memory."""
 
-    one: HostReading
+    host_reading: HostReading
 
     @property
     def host(self) -> str:
         """Name of the host in the inventory."""
-        return self.one.host.name
+        return self.host_reading.host.name
 
     @property
     def status(self) -> HostStatus:
-        """As of the reading."""
-        return self.one.status
+        """Status of the reading."""
+        return self.host_reading.status
 
     @property
     def digest(self) -> str:
-        """Of all that was judged of it."""
-        return self.one.digest
+        """Digest of all that was judged of the host."""
+        return self.host_reading.digest
 
     def reading(self) -> HostReading:
         """The reading itself."""
-        return self.one
+        return self.host_reading

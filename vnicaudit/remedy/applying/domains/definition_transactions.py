@@ -8,7 +8,7 @@ from vnicaudit.base.shell import path_word, uuid_word, word
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
-from vnicaudit.remedy.applying.transaction import NicChanges, Transaction
+from vnicaudit.remedy.applying.journal.transaction import NicChanges, Transaction
 
 _ON_NETWORK = ("network", "bridge", "direct", "ethernet")
 """What a running definition may say of a NIC on a network: what it became."""

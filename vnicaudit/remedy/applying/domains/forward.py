@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from vnicaudit.errors import VnicauditError
 from vnicaudit.model.runs import Check
-from vnicaudit.remedy.applying import defining, hotswap, power
-from vnicaudit.remedy.applying.domain_checks import verify_domain
-from vnicaudit.remedy.applying.domain_place import DomainWork
-from vnicaudit.remedy.applying.domain_undo import (
+from vnicaudit.remedy.applying.domains import defining, hotswap, power
+from vnicaudit.remedy.applying.domains.checks import verify_domain
+from vnicaudit.remedy.applying.domains.place import DomainWork
+from vnicaudit.remedy.applying.domains.undo import (
     CANNOT_BE_UNDONE,
     begin_undo,
     definition_kind,
     give_back,
 )
-from vnicaudit.remedy.applying.events import Defining, Detaching, Stopping
-from vnicaudit.remedy.applying.result import Result
+from vnicaudit.remedy.applying.journal.events import Defining, Detaching, Stopping
+from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.verifying import failed
 
 

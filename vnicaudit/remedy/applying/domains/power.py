@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from vnicaudit.errors import ActionError, GuestError, SilentError
-from vnicaudit.remedy.applying.definition_transactions import unmet
-from vnicaudit.remedy.applying.domain_place import DomainWork
-from vnicaudit.remedy.applying.events import Started, Starting, StayedOn, Stopping
-from vnicaudit.remedy.applying.journal import seconds_since
+from vnicaudit.remedy.applying.domains.definition_transactions import unmet
+from vnicaudit.remedy.applying.domains.place import DomainWork
+from vnicaudit.remedy.applying.journal.events import Started, Starting, StayedOn, Stopping
+from vnicaudit.remedy.applying.journal.journal_file import seconds_since
 from vnicaudit.remedy.applying.verifying import wait_until
 
 

@@ -8,11 +8,11 @@ from typing import TypeVar
 import msgspec
 
 from vnicaudit.base.clock import timestamp
-from vnicaudit.remedy.applying.events import BaseEvent, Begin, Event, OfNic
-from vnicaudit.remedy.applying.journal import Journal
-from vnicaudit.remedy.applying.journal_line import Entry
-from vnicaudit.remedy.applying.run_request import UnitRequest
-from vnicaudit.remedy.applying.transaction import Transaction
+from vnicaudit.remedy.applying.journal.events import BaseEvent, Begin, Event, OfNic
+from vnicaudit.remedy.applying.journal.journal_file import Journal
+from vnicaudit.remedy.applying.journal.journal_line import Entry
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.transaction import Transaction
 
 E = TypeVar("E", bound=BaseEvent)
 

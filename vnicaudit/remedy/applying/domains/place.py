@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vnicaudit.remedy.adapters import Adapters
-from vnicaudit.remedy.applying.definition_transactions import DomainTransaction
-from vnicaudit.remedy.applying.events import Defined, KeptRunning
-from vnicaudit.remedy.applying.kept_texts import KeptKind
+from vnicaudit.remedy.applying.domains.definition_transactions import DomainTransaction
+from vnicaudit.remedy.applying.journal.events import Defined, KeptRunning
+from vnicaudit.remedy.applying.journal.kept_texts import KeptKind
 from vnicaudit.remedy.applying.work import UnitWork
 from vnicaudit.remedy.definitions import Texts
 from vnicaudit.remedy.guest.agent import GuestAgent

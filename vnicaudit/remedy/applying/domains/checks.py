@@ -17,9 +17,9 @@ from vnicaudit.model.machine import GuestInterface
 from vnicaudit.model.nic import VIRTIO, Nic, NicConfig, RunningNic
 from vnicaudit.model.runs import Check, Verdict
 from vnicaudit.remedy.adapters import Adapters
-from vnicaudit.remedy.applying.definition_transactions import GuestBefore, nic_of, unmet
-from vnicaudit.remedy.applying.domain_place import DomainPlace, DomainWork
-from vnicaudit.remedy.applying.transaction import NicChanges
+from vnicaudit.remedy.applying.domains.definition_transactions import GuestBefore, nic_of, unmet
+from vnicaudit.remedy.applying.domains.place import DomainPlace, DomainWork
+from vnicaudit.remedy.applying.journal.transaction import NicChanges
 from vnicaudit.remedy.applying.verifying import CheckResults, verify
 from vnicaudit.remedy.guest.agent import by_mac
 from vnicaudit.remedy.hypervisor import (

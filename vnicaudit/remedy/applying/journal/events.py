@@ -10,7 +10,7 @@ import msgspec
 
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.model.runs import Check, Outcome, Verdict
-from vnicaudit.remedy.applying.run_request import UnitIdentity
+from vnicaudit.remedy.applying.journal.run_request import UnitIdentity
 
 Properties = dict[str, str | None]
 """Names of properties as a cloud has them -> values; None: not set."""

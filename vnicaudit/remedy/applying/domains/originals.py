@@ -8,13 +8,16 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from vnicaudit.errors import KeptError
-from vnicaudit.remedy.applying.definition_transactions import DomainTransaction, FileTransaction
-from vnicaudit.remedy.applying.events import Defined
-from vnicaudit.remedy.applying.kept_texts import KeptTexts
-from vnicaudit.remedy.applying.past_run import PastRun
-from vnicaudit.remedy.applying.run_request import UnitRequest
-from vnicaudit.remedy.applying.transaction import NicChanges
-from vnicaudit.remedy.applying.unit_head import transaction_of
+from vnicaudit.remedy.applying.domains.definition_transactions import (
+    DomainTransaction,
+    FileTransaction,
+)
+from vnicaudit.remedy.applying.journal.events import Defined
+from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
+from vnicaudit.remedy.applying.journal.past_run import PastRun
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.transaction import NicChanges
+from vnicaudit.remedy.applying.journal.unit_head import transaction_of
 from vnicaudit.remedy.definitions import Likeness
 from vnicaudit.remedy.digests import digest
 

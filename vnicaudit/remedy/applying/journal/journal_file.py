@@ -16,10 +16,10 @@ from typing import NamedTuple
 from vnicaudit.base.clock import moment, timestamp
 from vnicaudit.base.private_files import sync_folder, writing
 from vnicaudit.errors import JournalError
-from vnicaudit.remedy.applying.events import Event
-from vnicaudit.remedy.applying.journal_line import Entry as Entry
-from vnicaudit.remedy.applying.journal_line import decoded
-from vnicaudit.remedy.applying.journal_line import encoded as encoded
+from vnicaudit.remedy.applying.journal.events import Event
+from vnicaudit.remedy.applying.journal.journal_line import Entry as Entry
+from vnicaudit.remedy.applying.journal.journal_line import decoded
+from vnicaudit.remedy.applying.journal.journal_line import encoded as encoded
 
 NAME = "journal.jsonl"
 

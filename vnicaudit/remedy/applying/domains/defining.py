@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from vnicaudit.errors import ActionError, KeptError
-from vnicaudit.remedy.applying.definition_transactions import DomainTransaction, unmet
-from vnicaudit.remedy.applying.domain_place import DomainWork, kept_definition
-from vnicaudit.remedy.applying.events import Defined, Defining
+from vnicaudit.remedy.applying.domains.definition_transactions import DomainTransaction, unmet
+from vnicaudit.remedy.applying.domains.place import DomainWork, kept_definition
+from vnicaudit.remedy.applying.journal.events import Defined, Defining
 from vnicaudit.remedy.digests import digest
 
 
