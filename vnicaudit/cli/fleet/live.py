@@ -32,8 +32,8 @@ def metrics_route(place: HistoryPlace) -> Route:
     from vnicaudit.reports.metrics.exposition import check_exposition, exposed
     from vnicaudit.reports.metrics.fleet import fleet_families
 
-    check_extras(place.kind)
     check_exposition()
+    check_extras(place.kind)
     shared = SharedValue(lambda: _counts(place), good_for=GOOD_FOR, patience=PATIENCE, clock=time)
 
     def route(accept: str) -> Content:
