@@ -21,6 +21,7 @@ from vnicaudit.bench.profiles.keys import ProfileTable
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
 from vnicaudit.model.measurement import BenchResult
+from vnicaudit.model.ranking import Ranking
 from vnicaudit.model.report import NicsReport, RulesReport
 from vnicaudit.reports.inventory.json import InventoryReport
 from vnicaudit.reports.line_rate import LineRateReport
@@ -49,6 +50,7 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.history-audit-1.json": AuditDetails,
     "vnicaudit.trend-1.json": Trend,
     "vnicaudit.drift-1.json": Drift,
+    "vnicaudit.top-1.json": Ranking,
 }
 _REFERENCES = {RULE: "#/definitions/Rule", RULES: "#/definitions/Rules"}
 _OUTSIDE = "^(?!.*NIC)[A-Z]{2,16}[0-9]{1,3}$"

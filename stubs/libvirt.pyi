@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+VIR_CONNECT_GET_ALL_DOMAINS_STATS_ACTIVE: int
 VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT: int
 VIR_CONNECT_LIST_DOMAINS_AUTOSTART: int
 VIR_CONNECT_LIST_DOMAINS_HAS_SNAPSHOT: int
@@ -31,6 +32,7 @@ VIR_DOMAIN_SHUTDOWN_GUEST_AGENT: int
 VIR_DOMAIN_SHUTOFF: int
 VIR_DOMAIN_SNAPSHOT_LIST_ACTIVE: int
 VIR_DOMAIN_START_PAUSED: int
+VIR_DOMAIN_STATS_INTERFACE: int
 VIR_DOMAIN_STATS_VCPU: int
 VIR_DOMAIN_UNDEFINE_MANAGED_SAVE: int
 VIR_DOMAIN_XML_INACTIVE: int
@@ -93,6 +95,9 @@ class virConnect:
     def defineXMLFlags(self, xml: str, flags: int = 0) -> virDomain: ...
     def domainListGetStats(
         self, doms: list[virDomain], stats: int = 0, flags: int = 0
+    ) -> list[tuple[virDomain, dict[str, Any]]]: ...
+    def getAllDomainStats(
+        self, stats: int = 0, flags: int = 0
     ) -> list[tuple[virDomain, dict[str, Any]]]: ...
     def getCapabilities(self) -> str: ...
     def getHostname(self) -> str: ...

@@ -17,6 +17,7 @@ from tests.reports.history.samples import DETAILS, DRIFT, STATUS, TREND
 from tests.reports.nics.samples import ODD, WEB
 from tests.reports.notices.samples import new
 from tests.reports.plan.samples import PLAN
+from tests.reports.ranking.samples import ranked_sample
 from tests.reports.runs.samples import RUNS
 from tests.reports.samples import END, RULES, written
 from tests.reports.test_explain import IT
@@ -35,6 +36,7 @@ from vnicaudit.reports.nics.json import render
 from vnicaudit.reports.notices.forms import messages_of
 from vnicaudit.reports.plan import json as plan_json
 from vnicaudit.reports.profiles import json as profiles_json
+from vnicaudit.reports.ranking.json import ranking_json
 from vnicaudit.reports.rules import catalogue_json
 from vnicaudit.reports.runs import dry_run
 from vnicaudit.reports.runs import json as runs_json
@@ -73,6 +75,7 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.history-audit-1.json": lambda: history_json.to_json(DETAILS),
     "vnicaudit.trend-1.json": lambda: history_json.to_json(TREND),
     "vnicaudit.drift-1.json": lambda: history_json.to_json(DRIFT),
+    "vnicaudit.top-1.json": lambda: ranking_json(ranked_sample()),
     "vnicaudit.inventory-1.json": lambda: inventory_json.to_json([HOST_OF_A_FLEET], ["a note"]),
 }
 

@@ -36,6 +36,7 @@ from vnicaudit.model.report import (
     TargetResult,
 )
 from vnicaudit.model.site import SiteNode
+from vnicaudit.model.traffic import HostTraffic
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.seen_objects import SeenObjects
@@ -327,6 +328,8 @@ class AuditRun:
         for item in items:
             if isinstance(item, Host):
                 host = item
+            elif isinstance(item, HostTraffic):
+                continue  # asked for, and kept, by an audit of a fleet alone
             elif not isinstance(item, LiveDomain):
                 yield from self._worked_items((item,), name, tally, met=True)
             elif not self._chosen.is_left_out(item.domain.uuid):

@@ -122,6 +122,12 @@ def _fleet_inventory() -> click.Command:
     return command
 
 
+def _fleet_top() -> click.Command:
+    from vnicaudit.cli.fleet.top import command
+
+    return command
+
+
 def _bench_run() -> click.Command:
     from vnicaudit.cli.bench.run import command
 
@@ -295,6 +301,7 @@ _FLEET = {
     "inventory": CommandEntry(
         "Show the hosts that an inventory resolves to, and why.", _fleet_inventory
     ),
+    "top": CommandEntry("Rank the changes to make first, and say why.", _fleet_top),
     "serve": CommandEntry("Serve metrics and the page of the fleet, read-only.", _fleet_serve),
     "notify": CommandEntry("Tell channels what the newest audit brought up.", _fleet_notify),
 }
@@ -304,6 +311,7 @@ Examples:
   vnicaudit fleet inventory -i hosts.ini --check
   vnicaudit fleet audit -i fleet.toml --format json -o fleet.json
   vnicaudit fleet audit -i hosts.ini --limit 'zone_a,!kvm7'
+  vnicaudit fleet top --top 20
   vnicaudit fleet serve --metrics
   vnicaudit fleet notify --channels channels.toml"""
 

@@ -20,6 +20,7 @@ from vnicaudit.model.history import (
     TrendRequest,
 )
 from vnicaudit.model.measurement import BenchResult
+from vnicaudit.model.ranking import MeasuredGain
 
 if TYPE_CHECKING:
     from vnicaudit.history.counts import SeverityOf
@@ -93,6 +94,12 @@ class History:
         from vnicaudit.history.transfer import import_lines
 
         return import_lines(self.database, stream, name)
+
+    def gains(self) -> tuple[MeasuredGain, ...]:
+        """Measured gains of changes of NICs."""
+        from vnicaudit.history.gains import measured_gains
+
+        return tuple(measured_gains(self.database))
 
     def add_measurements(self, results: Iterable[BenchResult]) -> int:
         """Add measurements; the number of those that were not known."""

@@ -12,6 +12,7 @@ from vnicaudit.model.coverage import Coverage as Coverage
 from vnicaudit.model.failure import WORTH_A_RETRY as WORTH_A_RETRY
 from vnicaudit.model.failure import FailureKind as FailureKind
 from vnicaudit.model.report import Audited, TargetResult
+from vnicaudit.model.traffic import NicTraffic
 
 HostStatus = Literal["ok", "partial", "failed"]
 """As of a target: ``partial``: some of its domains could not be read; ``failed``: nothing was."""
@@ -58,6 +59,9 @@ class HostReading(msgspec.Struct, frozen=True, kw_only=True):
     audited: tuple[Audited, ...] = ()
     digest: str = ""
     nics_seen: tuple[tuple[str, bytes], ...] = ()
+    traffic: tuple[NicTraffic, ...] = ()
+    """Of its running NICs, where counters were asked for and are known. It is no part of
+    ``digest``: traffic is never twice the same."""
 
 
 class FleetAudit(msgspec.Struct, frozen=True, kw_only=True):

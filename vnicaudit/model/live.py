@@ -31,6 +31,8 @@ class LiveOptions(msgspec.Struct, frozen=True):
     logs: str = "/var/log/libvirt/qemu"
     cloud: CloudLimits = CloudLimits()
     calls: int | None = None
+    traffic: float | None = None
+    """Seconds between two readings of the NICs' counters; None: they are not read."""
 
 
 class LiveDomain(NamedTuple):

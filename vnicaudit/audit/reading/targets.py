@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from vnicaudit.model.file_kind import Item
     from vnicaudit.model.host import Host
     from vnicaudit.model.live import CloudItem, LiveDefinition, LiveDomain, LiveOptions
+    from vnicaudit.model.traffic import HostTraffic
 
-    Met = Item | Host | LiveDomain
+    Met = Item | Host | LiveDomain | HostTraffic
 
 _LATER = "kube:"
 

@@ -23,6 +23,7 @@ Examples:
   vnicaudit fleet audit -i hosts.ini --limit 'zone_a,!kvm7'
   vnicaudit fleet audit -i hosts.ini -i openstack:prod --parallel 64 --per-site 16
   vnicaudit fleet audit -i fleet.toml --sample 5%        a quick daily look
+  vnicaudit fleet audit -i fleet.toml --traffic 30       … with counters, for fleet top
   vnicaudit fleet audit -i fleet.toml --resume           go on after Ctrl-C or a crash
 
 \b

@@ -18,6 +18,9 @@ from vnicaudit.fleet.running.host_reading import ReadingLimits
 from vnicaudit.fleet.sampling import Sample, SampleOf
 from vnicaudit.model.fleet import InventoryHost
 
+TRAFFIC_SECONDS = 10.0
+"""Between two readings of counters."""
+
 
 class InventoryOptions(msgspec.Struct, frozen=True):
     """Where the hosts of a fleet are named, which of them are meant, and the URI of those without
@@ -35,6 +38,7 @@ class RunningOptions(msgspec.Struct, frozen=True):
     per_site: int
     host_deadline: float
     retries: int
+    traffic: float | None
 
 
 class SampleOptions(msgspec.Struct, frozen=True):
@@ -133,6 +137,16 @@ running_options = group(
         help="Try a host N more times where the failure may pass: no connection, no answer, a "
         "broken connection. Refusals are final.",
     ),
+    click.option(
+        "--traffic",
+        envvar="VNICAUDIT_TRAFFIC",
+        type=Number(min=0.1, max=3600),
+        is_flag=False,
+        flag_value=TRAFFIC_SECONDS,
+        metavar="[SECONDS]",
+        help="Also read the counters of running NICs, twice, so many seconds apart "
+        f"({TRAFFIC_SECONDS:g} without a number), for `vnicaudit fleet top`.",
+    ),
 )
 """How hosts are read."""
 
@@ -186,6 +200,17 @@ def chosen_hosts(options: InventoryOptions, sources: Sources) -> ChosenHosts:
 def limits_of(options: RunningOptions) -> ReadingLimits:
     """How hosts are read."""
     return ReadingLimits(options.parallel, options.per_site, options.host_deadline, options.retries)
+
+
+def traffic_of(options: RunningOptions) -> float | None:
+    """Seconds between two readings of counters. Raises UsageError where a host's deadline would
+    have passed by then."""
+    if options.traffic is not None and options.traffic >= options.host_deadline:
+        raise UsageError(
+            f"--traffic {options.traffic:g}: the counters of a host are read twice, so many "
+            f"seconds apart, and --host-deadline is {options.host_deadline:g}; give a longer one"
+        )
+    return options.traffic
 
 
 def sample_of(options: SampleOptions) -> Sample:

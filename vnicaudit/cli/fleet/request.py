@@ -19,6 +19,7 @@ from vnicaudit.cli.fleet.options import (
     chosen_hosts,
     limits_of,
     sample_of,
+    traffic_of,
 )
 from vnicaudit.cli.fleet.sources import sources_of
 from vnicaudit.cli.options.cloud_filters import ServerOptions
@@ -67,6 +68,8 @@ class FleetRequest(msgspec.Struct, frozen=True):
     state: Path
     history: HistoryOptions
     resume: bool
+    traffic: float | None = None
+    """Seconds between two readings of counters; None: they are not read."""
 
     @property
     def coverage(self) -> Coverage:
@@ -118,6 +121,7 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
             options.state,
         ),
         resume=options.resume,
+        traffic=traffic_of(options.running),
     )
     _check_baseline(request)
     return request

@@ -106,7 +106,8 @@ def _read(run: FleetRun, request: FleetRequest, wiring: Wiring, progress: FleetP
     platforms = wiring.platforms()
     coverage = run.audit.coverage
     sample = msgspec.structs.replace(request.sample, seed=coverage.seed or 0)
-    live = request.audit.reading.options.live
+    plain = request.audit.reading.options.live
+    live = msgspec.structs.replace(plain, traffic=request.traffic)
     run.find_missing(progress)
     progress.resumed()
     try:

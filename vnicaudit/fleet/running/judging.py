@@ -21,6 +21,7 @@ from vnicaudit.model.fleet import FailureKind, HostReading
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.live import LiveDomain
 from vnicaudit.model.report import Audited, LostRead, ReadError
+from vnicaudit.model.traffic import HostTraffic, NicTraffic
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met
@@ -52,6 +53,7 @@ class HostJudge:
             audited=audited,
             digest=_digest(audited),
             nics_seen=tuple(judged.nics_seen),
+            traffic=_traffic(read.items),
         )
 
 
@@ -99,6 +101,10 @@ def _failure(items: Iterable[Met]) -> FailureKind | None:
         if isinstance(item, LostRead):
             return item.failure
     return "broken" if any(isinstance(item, ReadError) for item in items) else None
+
+
+def _traffic(items: Iterable[Met]) -> tuple[NicTraffic, ...]:
+    return tuple(nic for item in items if isinstance(item, HostTraffic) for nic in item.nics)
 
 
 def _digest(audited: tuple[Audited, ...]) -> str:

@@ -11,6 +11,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.host import Host
 from vnicaudit.model.live import LiveDefinition, LiveDomain, LiveOptions
 from vnicaudit.model.report import ReadError
+from vnicaudit.model.traffic import HostTraffic
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9]+)?:///?")
 _DRIVERS = ("qemu", "test", "xen", "lxc", "ch", "bhyve")
@@ -50,8 +51,8 @@ def probe(uri: str, options: LiveOptions) -> str:
     return connect(uri, options.deadline)
 
 
-def read(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | ReadError]:
-    """A host, and its domains as they come."""
+def read(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | HostTraffic | ReadError]:
+    """A host, and its domains as they come; its traffic last, where that is asked for."""
     from vnicaudit.platforms.libvirt.live import read_live
 
     return read_live(uri, options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,19 +17,41 @@ from vnicaudit.model.live import LiveDefinition, LiveDomain, LiveOptions
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
+from vnicaudit.model.traffic import HostTraffic
 from vnicaudit.platforms.libvirt.join import find, join
 
+if TYPE_CHECKING:
+    from vnicaudit.platforms.libvirt.read import LiveHost
 
-def read_live(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | ReadError]:
-    """A libvirt host: the Host first, then its domains as they come, and what went wrong. Raises
-    TargetError for a host that cannot be read at all.
+
+def read_live(
+    uri: str, options: LiveOptions
+) -> Iterator[Host | LiveDomain | HostTraffic | ReadError]:
+    """A libvirt host: the Host first, then its domains as they come, and what went wrong; its
+    traffic last, where it was asked for and is known. Raises TargetError for a host that cannot be
+    read at all.
 
     On this very machine each active domain is joined to its QEMU process and log, and the host's
     own devices are looked at.
     """
     from vnicaudit.platforms.libvirt.read import read
 
-    live = read(uri, deadline=options.deadline, agent=options.agent, threads=options.calls)
+    live = read(
+        uri,
+        deadline=options.deadline,
+        agent=options.agent,
+        threads=options.calls,
+        traffic=options.traffic,
+    )
+    try:
+        yield from _items(live, options)
+    finally:
+        live.leave()
+
+
+def _items(
+    live: LiveHost[Domain], options: LiveOptions
+) -> Iterator[Host | LiveDomain | HostTraffic | ReadError]:
     here, host = _with_this_machine(live.host, options, local=live.local)
     yield host
     for item in live.domains:
@@ -38,6 +61,8 @@ def read_live(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | Re
             yield LiveDomain(item, host.declared)
         else:
             yield LiveDomain(here.joined(item), here.config(host.declared, item))
+    if (traffic := live.traffic()) is not None:
+        yield traffic
 
 
 def read_live_definitions(

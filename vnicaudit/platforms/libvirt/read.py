@@ -16,6 +16,7 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.failure import failure_kind
 from vnicaudit.model.host import DEADLINE, Host
 from vnicaudit.model.report import LostRead, ReadError
+from vnicaudit.model.traffic import HostTraffic
 from vnicaudit.platforms.libvirt.domains import (
     Fetched,
     JudgedDefinition,
@@ -32,26 +33,38 @@ T = TypeVar("T", Domain, JudgedDefinition)
 
 class LiveHost(msgspec.Struct, Generic[T], frozen=True):
     """``local``: the host is this machine, its /proc and /dev can be read as well.
-    ``domains`` can be walked once, in the order of names."""
+    ``domains`` can be walked once, in the order of names. ``traffic`` is called when they have
+    been; None: it is not known. ``leave`` ends the visit, whatever was taken of it."""
 
     host: Host
     local: bool
     domains: Iterator[T | ReadError]
+    traffic: Callable[[], HostTraffic | None] = lambda: None
+    leave: Callable[[], None] = lambda: None
 
 
 def read(
-    uri: str, *, deadline: float = DEADLINE, agent: bool = False, threads: int | None = None
+    uri: str,
+    *,
+    deadline: float = DEADLINE,
+    agent: bool = False,
+    threads: int | None = None,
+    traffic: float | None = None,
 ) -> LiveHost[Domain]:
     """Connect read-only and read everything that bears on NICs.
 
     ``deadline`` is how many seconds the host may keep silent, ``threads`` how many calls may be
     under way at once (None: few on a local socket, many over a network). With ``agent`` guests
     are asked for their operating system (see :mod:`vnicaudit.platforms.libvirt.agent`).
+    ``traffic``: seconds between two readings of the counters of NICs (None: they are not read).
 
     Raises TargetError when the host cannot be reached or its domains cannot be listed.
     """
-    opened, visit, around = _opened(uri, deadline=deadline, agent=agent, threads=threads)
-    return LiveHost(opened.host, opened.local, stream(opened, visit, around))
+    opened, visit, around = _opened(
+        uri, deadline=deadline, agent=agent, threads=threads, traffic=traffic
+    )
+    domains = stream(opened, visit, around)
+    return LiveHost(opened.host, opened.local, domains, visit.take_traffic, visit.pulse.end)
 
 
 def read_definitions(
@@ -64,10 +77,18 @@ def read_definitions(
 
 
 def _opened(
-    uri: str, *, deadline: float, agent: bool, threads: int | None, again: bool = False
+    uri: str,
+    *,
+    deadline: float,
+    agent: bool,
+    threads: int | None,
+    again: bool = False,
+    traffic: float | None = None,
 ) -> tuple[OpenedHost, Visit, Surroundings]:
     where = parse(uri)
-    visit = start(where, deadline=deadline, agent=agent, threads=threads, again=again)
+    visit = start(
+        where, deadline=deadline, agent=agent, threads=threads, again=again, traffic=traffic
+    )
     try:
         opened = visit.opened.take()
     except HostSilentError:
@@ -103,7 +124,8 @@ def _stream(
                 yield from finish(shelf.pop(position))
                 position += 1
     finally:
-        visit.pulse.end()
+        if visit.traffic is None or position < len(opened.names):
+            visit.pulse.end()
     missing = [index for index in range(position, len(opened.names)) if index not in shelf]
     whole = not _is_of_guests(end, len(missing), len(opened.names), visit.threads)
     for index in range(position, len(opened.names)):

@@ -16,6 +16,7 @@ import msgspec
 from vnicaudit.errors import TargetError
 from vnicaudit.model.host import Host
 from vnicaudit.model.report import ReadError
+from vnicaudit.model.traffic import HostTraffic
 from vnicaudit.platforms.libvirt.agent import GuestFacts, ask_guests
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.capabilities import emulator_version, is_here, read_host
@@ -23,7 +24,8 @@ from vnicaudit.platforms.libvirt.connection import explain, open_read_only
 from vnicaudit.platforms.libvirt.domains import Fetched, fetch
 from vnicaudit.platforms.libvirt.failures import failure_of
 from vnicaudit.platforms.libvirt.state import DomainListing, list_domains
-from vnicaudit.platforms.libvirt.workers import Mailbox, Pulse, WorkerThreads
+from vnicaudit.platforms.libvirt.traffic import TrafficCount
+from vnicaudit.platforms.libvirt.workers import HostSilentError, Mailbox, Pulse, WorkerThreads
 from vnicaudit.text.libvirt_uri import Uri
 
 _LOCAL_THREADS = 4
@@ -50,6 +52,13 @@ class VisitFailure(msgspec.Struct, frozen=True):
     error: BaseException
 
 
+class PendingTraffic(msgspec.Struct, frozen=True):
+    """Traffic that is being counted: ``seconds`` between two readings, and where it is told."""
+
+    seconds: float
+    box: Mailbox[HostTraffic | None]
+
+
 class Visit(msgspec.Struct, frozen=True):
     """Where the threads of a visit report: ``shelf`` holds domains by their place in the list
     (None: gone since), ``progress`` tells that there are more (None) or will be none."""
@@ -62,15 +71,36 @@ class Visit(msgspec.Struct, frozen=True):
     """Also what would come of each definition if it were defined again."""
     threads: int = 1
     """Domains that are fetched at once."""
+    traffic: PendingTraffic | None = None
+    """None: the counters of NICs are not read."""
+
+    def take_traffic(self) -> HostTraffic | None:
+        """The traffic, when it has been counted, and the end of the visit. None where it is not
+        known: not asked for, not answered, or the visit has failed."""
+        try:
+            if self.traffic is None or self.pulse.ended:
+                return None
+            return self.traffic.box.take(self.traffic.seconds)
+        except HostSilentError:
+            return None
+        finally:
+            self.pulse.end()
 
 
 def start(
-    uri: Uri, *, deadline: float, agent: bool, threads: int | None, again: bool = False
+    uri: Uri,
+    *,
+    deadline: float,
+    agent: bool,
+    threads: int | None,
+    again: bool = False,
+    traffic: float | None = None,
 ) -> Visit:
-    """Send a thread to the host; returns at once. ``again``: see :class:`Visit`."""
+    """Send a thread to the host; returns at once. ``again``, ``traffic``: see :class:`Visit`."""
     pulse = Pulse(deadline)
     size = threads or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
-    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {}, again, size)
+    pending = None if traffic is None else PendingTraffic(traffic, Mailbox(pulse))
+    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {}, again, size, pending)
     patience = min(_AGENT_SECONDS, deadline / 2) if agent else 0.0
     go = partial(_run_visit, uri, size, patience, visit)
     threading.Thread(target=go, name=f"visit {uri.text}", daemon=True).start()
@@ -90,6 +120,8 @@ def _run_visit(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
 def _fail(visit: Visit, error: BaseException) -> None:
     visit.opened.post(VisitFailure(error))
     visit.progress.post(VisitFailure(error))
+    if visit.traffic is not None:
+        visit.traffic.box.post(None)
 
 
 def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
@@ -99,11 +131,14 @@ def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
     try:
         emulator = aside.call(partial(emulator_version, connection))
         listing = list_domains(connection, workers)
+        traffic = _begin_traffic(connection, aside, visit)
         fetching = fetch_all(listing, workers, visit)
         host, errors = read_host(connection, emulator, patience=visit.pulse.deadline / 2)
         names = tuple(handle.name() for handle in listing.handles)
         guests = _ask_guests(uri, listing, patience)
         visit.opened.post(OpenedHost(host, is_here(uri, host.name), names, errors, guests))
+        if visit.traffic is not None and traffic is not None:
+            visit.traffic.box.post(traffic.result())
         for thread in fetching:
             thread.result()
     finally:
@@ -111,6 +146,14 @@ def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
         aside.dismiss()
         with suppress(libvirt.libvirtError):  # a peer that is gone cannot say goodbye
             connection.close()
+
+
+def _begin_traffic(
+    connection: libvirt.virConnect, worker: WorkerThreads, visit: Visit
+) -> TrafficCount | None:
+    if visit.traffic is None:
+        return None
+    return TrafficCount(connection, worker, visit.pulse, visit.traffic.seconds)
 
 
 def fetch_all(listing: DomainListing, workers: WorkerThreads, visit: Visit) -> list[Future[None]]:

@@ -48,6 +48,10 @@ class Pulse:
         """Nobody listens any more."""
         return self._ended.is_set()
 
+    def pause(self, seconds: float) -> None:
+        """Wait, or until nobody listens any more."""
+        self._ended.wait(seconds)
+
     def end(self) -> None:
         """Let the threads stop after the call they are in."""
         self._ended.set()
@@ -69,11 +73,12 @@ class Mailbox(Generic[T]):
                 continue
             return
 
-    def take(self) -> T:
-        """The next report. Raises Silence when nobody answered for the length of the deadline."""
+    def take(self, more: float = 0.0) -> T:
+        """The next report. Raises HostSilentError when nobody answered for the length of the
+        deadline, and that many seconds more."""
         asked = time.monotonic()
         while True:
-            patience = self._pulse.patience(asked)
+            patience = self._pulse.patience(asked) + more
             try:
                 return self._queue.get(timeout=max(patience, 0.001))
             except queue.Empty:

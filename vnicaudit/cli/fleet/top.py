@@ -1,0 +1,125 @@
+"""``vnicaudit fleet top``: the changes to make first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+import msgspec
+
+from vnicaudit.cli.options.history import HistoryOptions, history_options
+from vnicaudit.cli.options.output import (
+    Format,
+    OutputOptions,
+    format_option,
+    output_options,
+    screen_options,
+)
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.state import state_folder
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.output.stdout import emit
+from vnicaudit.errors import JournalError, UsageError
+
+if TYPE_CHECKING:
+    from vnicaudit.fleet.running.spool import Spool
+    from vnicaudit.model.fleet import HostReading
+    from vnicaudit.model.ranking import MeasuredGain
+
+_EPILOG = """\b
+Examples:
+  vnicaudit fleet top                         the newest audit
+  vnicaudit fleet top --top 10 --by change    the same change in many guests is one
+  vnicaudit fleet top --format json | jq -r '.changes[].reason'
+
+\b
+Exit codes: 0 ranked, 2 usage or configuration, or no audit is kept, 4 the history cannot be
+read."""
+
+
+class TopOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit fleet top``."""
+
+    top: int
+    by: Literal["place", "change"]
+    format: Format
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("top", epilog=_EPILOG)
+@click.option(
+    "--top",
+    type=click.IntRange(1, 100_000),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="Show the first N changes.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["place", "change"]),
+    default="place",
+    show_default=True,
+    help="Rank each place where a change is made (a guest, a host, an image, a template), or "
+    "the same change in all places as one.",
+)
+@format_option
+@history_options
+@output_options
+@as_record(TopOptions)
+def command(options: TopOptions) -> int:
+    """Rank the changes that the newest audit of the fleet proposes by what they would cure.
+
+    The order is: severity, confidence, packets lost per second, bytes per second, share of the
+    host's bytes, safety of the change, whether its owner can be reached, and the number of NICs it
+    cures. Drops and bytes need an audit with --traffic. Gains are shown only where the same change
+    was measured by `vnicaudit bench` and imported into the history.
+    """
+    from vnicaudit.fleet.ranking.ranking import rank
+    from vnicaudit.fleet.running.spool import SpoolFolder
+    from vnicaudit.reports.ranking.json import ranking_json
+    from vnicaudit.reports.ranking.text import ranking_text
+
+    state = Path(state_folder(options.place.state))
+    spool = SpoolFolder(state).finished()
+    if spool is None:
+        raise UsageError(f"{state}: no audit of a fleet is kept there; run `vnicaudit fleet audit`")
+    per_place = options.by == "place"
+    ranking = rank(
+        spool.audit(), _readings(spool), _gains(options.place), most=options.top,
+        per_place=per_place,
+    )  # fmt: skip
+    if options.format == "json":
+        emit(ranking_json(ranking))
+    else:
+        for text in ranking_text(ranking, screen_options(options.output)):
+            emit(text)
+    return 0
+
+
+def _readings(spool: Spool) -> Iterator[HostReading]:
+    """All that are kept; one that is damaged, or that another audit removes meanwhile, is named
+    and left out."""
+    for place, name in enumerate(spool.audit().chosen):
+        kept = spool.host(place)
+        try:
+            if kept is None:
+                raise JournalError("it is gone, or damaged")
+            yield kept.reading()
+        except JournalError as error:
+            from vnicaudit.reports.safe import message
+
+            tell(message(f"Note: the reading of {name} is left out: {error}"))
+
+
+def _gains(place: HistoryOptions) -> tuple[MeasuredGain, ...]:
+    """Those that were measured; none where there is no history that was asked for by name."""
+    from vnicaudit.history.history import history_to_read
+
+    if not (place.is_named or place.place.exists):
+        return ()
+    with history_to_read(place.place) as history:
+        return history.gains()

@@ -1,0 +1,209 @@
+"""Readings of hosts -> candidates: one for each change and the place where it is made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from vnicaudit.fleet.ranking.places import place_of
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, Severity
+from vnicaudit.model.fleet import HostReading
+from vnicaudit.model.owner import OutsideOwner, name_of
+from vnicaudit.model.ranking import ChangePlace, Safety
+from vnicaudit.model.refs import DomainRef, NicRef, ServerRef
+from vnicaudit.model.report import Audited, NicRow
+from vnicaudit.model.traffic import NicTraffic
+
+_MANY = ChangePlace("many")
+_BYTES, _DROPS, _ERRORS, _HOST_BYTES = "bytes", "drops", "errors", "bytes of hosts"
+Traffic = Mapping[tuple[str, str], NicTraffic]
+"""By the UUID of the domain and the host's end of the NIC."""
+
+
+class ChangeIdentity(NamedTuple):
+    """Changes that are identical have one. Where none can be proposed ``field`` is empty and
+    ``rule`` tells them apart; ``removes``: the field goes."""
+
+    rule: str
+    owner: str
+    field: str
+    value: str
+    removes: bool
+    safety: Safety
+
+
+class CandidateKey(NamedTuple):
+    """A change in one place. Keys sort, so that ties are told apart in the same way each time."""
+
+    change: ChangeIdentity
+    place: tuple[str, str, str, str]
+
+
+class Candidate:
+    """A change in a place, and what it would cure: sums that grow."""
+
+    __slots__ = (
+        "before", "counted", "findings", "first", "grade", "guests", "host", "hosts", "key",
+        "nics", "place", "places", "reachable", "rules", "sums",
+    )  # fmt: skip
+
+    def __init__(self, key: CandidateKey, place: ChangePlace, first: Finding) -> None:
+        self.key = key
+        self.place = place
+        self.first = first
+        self.places: set[ChangePlace] = set()
+        self.rules: dict[str, str] = {}
+        self.grade = (-1, -1)
+        self.before: set[str | None] = set()
+        self.reachable = False
+        self.findings = self.guests = self.nics = self.hosts = self.counted = 0
+        self.host = ""
+        self.sums: Counter[str] = Counter()
+        """Rates in thousandths: whole numbers, whose sum no order of hosts changes."""
+
+    @property
+    def severity(self) -> Severity:
+        """Of its most severe findings."""
+        return SEVERITIES[self.grade[0]]
+
+    @property
+    def confidence(self) -> Confidence:
+        """The best of its most severe findings."""
+        return CONFIDENCES[self.grade[1]]
+
+    @property
+    def rate(self) -> float | None:
+        """Bytes per second; None: not known."""
+        return self._per_second(_BYTES)
+
+    @property
+    def drops(self) -> float | None:
+        """Packets dropped per second; None: not known."""
+        return self._per_second(_DROPS)
+
+    @property
+    def errors(self) -> float | None:
+        """Packets with errors per second; None: not known."""
+        return self._per_second(_ERRORS)
+
+    @property
+    def share(self) -> float | None:
+        """Of the bytes of its hosts, from 0 to 1; None: not known."""
+        if self.rate is None or not self.sums[_HOST_BYTES]:
+            return None
+        return min(1.0, self.sums[_BYTES] / self.sums[_HOST_BYTES])
+
+    def add_rate(self, name: str, rate: float | None) -> None:
+        """Add to a sum; what is not known adds nothing."""
+        if rate is not None:
+            self.sums[name] += round(rate * 1000)
+
+    def _per_second(self, name: str) -> float | None:
+        return self.sums[name] / 1000 if name in self.sums else None
+
+
+class Candidates:
+    """All changes that readings propose. ``per_place`` False: the same change in several places is
+    one."""
+
+    def __init__(self, *, per_place: bool = True) -> None:
+        self._per_place = per_place
+        self._all: dict[CandidateKey, Candidate] = {}
+        self._places: dict[ChangeIdentity, set[ChangePlace]] = {}
+        self.findings = 0
+        self.traffic_known = False
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return iter(self._all.values())
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def places(self, change: ChangeIdentity) -> int:
+        """In how many places the same change is proposed."""
+        return len(self._places[change])
+
+    def add(self, reading: HostReading) -> None:
+        """Take all findings of one host."""
+        traffic = {(one.uuid, one.device): one for one in reading.traffic}
+        total = sum(round((one.bytes_per_second or 0.0) * 1000) for one in reading.traffic)
+        self.traffic_known = self.traffic_known or bool(traffic)
+        for audited in reading.audited:
+            for candidate, nics in self._of(audited, reading).items():
+                _count(candidate, nics, audited, traffic)
+                if candidate.host != reading.host.name:
+                    candidate.host = reading.host.name
+                    candidate.hosts += 1
+                    candidate.sums[_HOST_BYTES] += total
+
+    def _of(self, audited: Audited, reading: HostReading) -> dict[Candidate, set[int]]:
+        """The candidates of one guest, each with the indices of the NICs that it cures."""
+        cured: dict[Candidate, set[int]] = {}
+        rows = {row.index: row for row in audited.rows}
+        for finding in audited.findings:
+            self.findings += 1
+            candidate = self._candidate(finding, place_of(finding, audited, reading.host))
+            nics = _nics(finding, audited)
+            _judge(candidate, finding, [rows.get(index) for index in nics])
+            cured.setdefault(candidate, set()).update(nics)
+        return cured
+
+    def _candidate(self, finding: Finding, place: ChangePlace) -> Candidate:
+        change = _identity(finding)
+        self._places.setdefault(change, set()).add(place)
+        shown = place if self._per_place else _MANY
+        key = CandidateKey(change, (shown.kind, shown.name, shown.id, shown.host))
+        candidate = self._all.get(key)
+        if candidate is None:
+            candidate = self._all[key] = Candidate(key, shown, finding)
+        candidate.places.add(place)
+        return candidate
+
+
+def _identity(finding: Finding) -> ChangeIdentity:
+    owner, change = name_of(finding.owner), finding.change
+    if change is None:
+        return ChangeIdentity(finding.rule, owner, "", "", False, "none")
+    safety: Safety = "safe" if change.safe else "unsafe"
+    return ChangeIdentity("", owner, change.field, change.new or "", change.new is None, safety)
+
+
+def _nics(finding: Finding, audited: Audited) -> set[int]:
+    about = finding.about
+    if isinstance(about, NicRef):
+        return set() if about.index is None else {about.index}
+    return set(range(audited.nics)) if isinstance(about, DomainRef | ServerRef) else set()
+
+
+def _judge(candidate: Candidate, finding: Finding, rows: list[NicRow | None]) -> None:
+    """Take what the finding itself says."""
+    grade = (SEVERITIES.index(finding.severity), CONFIDENCES.index(finding.confidence))
+    candidate.grade = max(candidate.grade, grade)
+    candidate.findings += 1
+    candidate.rules[finding.rule] = finding.name
+    known = not isinstance(finding.owner, OutsideOwner) and bool(finding.fix)
+    candidate.reachable = candidate.reachable or known
+    if _word_order(finding) < _word_order(candidate.first):
+        candidate.first = finding
+    for row in rows:
+        candidate.before.add(None if row is None else row.model.effective)
+
+
+def _word_order(finding: Finding) -> tuple[str, str]:
+    """Decides whose words are shown, whatever came first."""
+    return finding.fingerprint, finding.fix
+
+
+def _count(candidate: Candidate, nics: set[int], audited: Audited, traffic: Traffic) -> None:
+    """Take the NICs of one guest, each once, and their traffic."""
+    candidate.guests += audited.scope == "domain"
+    candidate.nics += len(nics)
+    for row in audited.rows:
+        if row.index in nics and row.target_dev is not None:
+            measured = traffic.get((row.uuid or "", row.target_dev))
+            if measured is not None:
+                candidate.counted += 1
+                candidate.add_rate(_BYTES, measured.bytes_per_second)
+                candidate.add_rate(_DROPS, measured.drops_per_second)
+                candidate.add_rate(_ERRORS, measured.errors_per_second)

@@ -1,0 +1,117 @@
+"""Changes ranked by what it costs to leave them undone: ``vnicaudit.top/1``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from vnicaudit.model.finding import Confidence, Severity
+
+TOP_SCHEMA: Literal["vnicaudit.top/1"] = "vnicaudit.top/1"
+
+PlaceKind = Literal["domain", "server", "host", "file", "image", "flavor", "preference", "many"]
+"""``host``: settings of a host, or of Nova on it; ``file``: a template or a manifest; ``many``: the
+same change in several places, which were put together."""
+Safety = Literal["safe", "unsafe", "none"]
+"""``none``: there is no change that could be proposed."""
+
+
+class MeasuredGain(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of one measurement in the history: what a change of a NIC brought."""
+
+    before_nic: str
+    """``rtl8139``; ``virtio, 4 queues``."""
+    after_nic: str
+    workload: str
+    metric: str
+    percent: float
+    """After against before; positive is better."""
+    low95: float | None = None
+    high95: float | None = None
+
+
+class GainEstimate(msgspec.Struct, frozen=True, kw_only=True):
+    """A gain to expect, from measurements of the same change: their number, their median, and the
+    range from the lowest to the highest. Of a single one the range is its 95 % interval, null where
+    it has none."""
+
+    workload: str
+    metric: str
+    measurements: int
+    percent: float
+    low: float | None = None
+    high: float | None = None
+
+
+class ChangePlace(msgspec.Struct, frozen=True):
+    """The one place where a change is made. ``id``: its UUID, where it has one; ``host``: name of
+    the host in the inventory, where the place is on one."""
+
+    kind: PlaceKind
+    name: str = ""
+    id: str = ""
+    host: str = ""
+
+
+class MeasuredTraffic(msgspec.Struct, frozen=True, kw_only=True):
+    """The traffic of the NICs that a change is about, by two readings of their counters. ``nics``:
+    how many of them have counters; the rest is null where no counter of the kind is known."""
+
+    nics: int
+    bytes_per_second: float | None = None
+    share: float | None = None
+    """Of the bytes of all NICs of their hosts, from 0 to 1."""
+    drops_per_second: float | None = None
+    errors_per_second: float | None = None
+
+
+class RankedChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One change, and what it would cure. ``rules``: those whose findings it clears."""
+
+    rank: int
+    rules: tuple[str, ...]
+    names: tuple[str, ...]
+    owner: str
+    field: str | None
+    """In model terms; null where no change can be proposed."""
+    value: str | None
+    """What the field becomes; null: it is removed."""
+    safety: Safety
+    reachable: bool
+    """True where the owner is one whose way of making changes is known, and told in ``fix``."""
+    place: ChangePlace
+    places: int
+    """In how many places it is to be made: 1, unless they were put together."""
+    elsewhere: int
+    """In how many further places the same change is proposed."""
+    severity: Severity
+    confidence: Confidence
+    """Of the most severe findings, the best."""
+    hosts: int
+    guests: int
+    nics: int
+    findings: int
+    traffic: MeasuredTraffic | None = None
+    estimate: GainEstimate | None = None
+    fix: str
+    """In the words of its first finding."""
+    reason: str
+    """One line: the criteria that put it on this rank, as values."""
+
+
+class Ranking(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.top/1``: the changes that are to be made first, of one audit of a fleet."""
+
+    schema: Literal["vnicaudit.top/1"] = TOP_SCHEMA
+    audit: str
+    started: str
+    finished: str | None
+    hosts: int
+    """Hosts that were read; ``of_hosts``: of so many."""
+    of_hosts: int
+    findings: int
+    candidates: int
+    """Changes that were ranked; those after the last one shown are left out of ``changes``."""
+    notes: tuple[str, ...] = ()
+    changes: tuple[RankedChange, ...] = ()

@@ -1,0 +1,1 @@
+"""Changes ranked by what they cost: as text, and as JSON."""
