@@ -49,8 +49,8 @@ from vnicaudit.history.bulk import Row, insert_rows
 from vnicaudit.history.history import History, history_to_read, history_to_write
 from vnicaudit.history.place import HistoryPlace, history_place
 from vnicaudit.history.tables import finding, nic
-from vnicaudit.history.trends import TrendRequest
 from vnicaudit.model.fleet import HostReading, InventoryHost
+from vnicaudit.model.history import TrendRequest
 from vnicaudit.model.report import Audited
 
 _SLOW = frozenset({"TEST01"})

@@ -115,7 +115,24 @@ def test_only_rules_know_the_id_of_a_rule() -> None:
     assert found == []
 
 
-def test_the_contract_on_libvirt_lists_every_other_package() -> None:
+TOPS = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.name[0] != "_"} - {
+    "templates", "py.typed",
+}  # fmt: skip
+PLATFORMS = {
+    f"platforms.{path.name}" for path in (PACKAGE / "platforms").iterdir() if path.name[0] != "_"
+}
+
+
+@pytest.mark.parametrize(
+    ("begins", "allowed"),
+    [
+        ("libvirt is imported by", {"platforms.libvirt"}),
+        ("openstacksdk, and what it brings along, is imported by", {"platforms.openstack"}),
+        ("SQLAlchemy, Alembic and psycopg are imported by", {"history"}),
+        ("What reads and judges knows nothing of the command line", {"cli", "reports"}),
+    ],
+)
+def test_a_contract_on_a_library_lists_every_other_package(begins: str, allowed: set[str]) -> None:
     """import-linter knows no "all but": a new package would go unchecked."""
     if sys.version_info >= (3, 11):
         import tomllib
@@ -123,12 +140,11 @@ def test_the_contract_on_libvirt_lists_every_other_package() -> None:
         import tomli as tomllib
     settings = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
-    (listed,) = (c["source_modules"] for c in contracts if c["name"].startswith("libvirt is"))
-    tops = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.name[0] != "_"}
-    places = {path.name for path in (PACKAGE / "platforms").iterdir() if path.name[0] != "_"}
-    wanted = {f"vnicaudit.{name}" for name in tops - {"platforms", "templates", "py.typed"}}
-    wanted |= {f"vnicaudit.platforms.{name}" for name in places - {"libvirt"}}
-    assert set(listed) == wanted
+    (listed,) = (c["source_modules"] for c in contracts if c["name"].startswith(begins))
+    names = {name.removeprefix("vnicaudit.") for name in listed}
+    if "platforms" in names:
+        names = names - {"platforms"} | PLATFORMS
+    assert names == (TOPS - {"platforms"} | PLATFORMS) - allowed
 
 
 def test_no_contract_makes_an_exception_for_a_platform() -> None:
@@ -209,20 +225,35 @@ def _by_name(node: ast.AST) -> bool:
     return name in ("import_module", "__import__")
 
 
-MOST_ANY = 13
-"""Uses of ``Any`` that the product may have; those there are stand where a library has no types."""
-NO_ANY = ("rules", "rule_cases", "cli", "remedy", "audit", "platforms", "knowledge", "reports")
-"""Where there is none."""
+ANY = {
+    "model/decoding.py": 9,  # msgspec's decoders
+    "bench/generator/program/accepting.py": 1,  # runs on Python 3.6, where sockets have no types
+    "bench/generator/program/task.py": 2,
+    "bench/generator/program/worker.py": 1,
+    "bench/generator/program/workers.py": 2,
+}
+"""Uses of ``Any`` that the product may have: where a library has no types for what is meant."""
 
 
-def test_any_is_rare_and_not_where_it_would_hide_a_mistake() -> None:
+def test_any_stands_where_it_is_listed_and_nowhere_else() -> None:
     uses = {
-        path.relative_to(PACKAGE).as_posix(): sum(
-            isinstance(node, ast.Name) and node.id == "Any"
-            for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        )
+        path.relative_to(PACKAGE).as_posix(): _uses_of_any(path.read_text("utf-8"))
         for path in sorted(PACKAGE.rglob("*.py"))
     }
-    assert sum(uses.values()) <= MOST_ANY
-    hiding = {name: count for name, count in uses.items() if count and name.startswith(NO_ANY)}
-    assert not hiding
+    assert {name: count for name, count in uses.items() if count} == ANY
+
+
+def test_any_is_counted_in_quoted_types_too() -> None:
+    text = 'def f(x: "list[Any]", y: typing.Any) -> Any:\n    "Any of them."\n    return x'
+    assert _uses_of_any(text) == 3
+
+
+def _uses_of_any(source: str) -> int:
+    """Those in types that stand in quotes included."""
+    uses = 0
+    for node in ast.walk(ast.parse(source)):
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and re.fullmatch(r"[\w\[\]., |]*\[[\w\[\]., |]*\bAny\b.*", text):
+            uses += len(re.findall(r"\bAny\b", text))
+        uses += getattr(node, "id", getattr(node, "attr", "")) == "Any"
+    return uses

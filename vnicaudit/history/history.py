@@ -10,14 +10,22 @@ from vnicaudit.errors import UsageError
 from vnicaudit.history.packed_reading import KeptReading, Unpacked
 from vnicaudit.history.place import HistoryPlace, check_extras
 from vnicaudit.model.fleet import FleetAudit, HostReading
-from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, StoredAudit, Trend
+from vnicaudit.model.fleet_counts import FleetCounts
+from vnicaudit.model.history import (
+    AuditDetails,
+    Drift,
+    HistoryStatus,
+    StoredAudit,
+    Trend,
+    TrendRequest,
+)
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.ranking import MeasuredGain
 
 if TYPE_CHECKING:
+    from vnicaudit.history.counts import SeverityOf
     from vnicaudit.history.database import Database
     from vnicaudit.history.retention import Pruned
-    from vnicaudit.history.trends import TrendRequest
 
 
 class History:
@@ -56,6 +64,12 @@ class History:
         from vnicaudit.history.trends import trend_of
 
         return trend_of(self.database, request)
+
+    def counts(self, severity_of: SeverityOf) -> FleetCounts:
+        """The newest counts, for metrics."""
+        from vnicaudit.history.counts import counts_of
+
+        return counts_of(self.database, severity_of)
 
     def drift(self, before: str, after: str) -> Drift:
         """The differences between two audits, in the part that both looked at."""

@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
-from typing import Literal
 
-import msgspec
 from sqlalchemy import func, select
 
 from vnicaudit.history.audits import summaries
 from vnicaudit.history.database import Database
 from vnicaudit.history.rows import time_text
 from vnicaudit.history.tables import audit, tally
-from vnicaudit.model.history import Trend, TrendPoint
-
-GroupBy = Literal["rule", "severity", "site", "owner", "all"]
-
-
-class TrendRequest(msgspec.Struct, frozen=True):
-    """``days``: of how many (None: of all); the others: only these, where any are named."""
-
-    by: GroupBy = "rule"
-    days: float | None = None
-    rules: tuple[str, ...] = ()
-    severities: tuple[str, ...] = ()
-    sites: tuple[str, ...] = ()
-    owners: tuple[str, ...] = ()
-
+from vnicaudit.model.history import Trend, TrendPoint, TrendRequest
 
 _COUNTS = ("open", "stale", "accepted", "new", "reopened", "fixed", "gone")
 

@@ -141,6 +141,21 @@ class AuditDetails(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[FindingRecord, ...]
 
 
+GroupBy = Literal["rule", "severity", "site", "owner", "all"]
+
+
+class TrendRequest(msgspec.Struct, frozen=True):
+    """Counts to be had of a history. ``days``: of how many (None: of all); the others: only these,
+    where any are named."""
+
+    by: GroupBy = "rule"
+    days: float | None = None
+    rules: tuple[str, ...] = ()
+    severities: tuple[str, ...] = ()
+    sites: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
+
+
 class TrendPoint(msgspec.Struct, frozen=True):
     """Counts of one group at one audit: as of :class:`AuditSummary`."""
 

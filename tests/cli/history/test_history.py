@@ -228,28 +228,40 @@ def test_the_settings_may_name_the_place_and_no_password(state: Path, tmp_path: 
     assert "hunter2secret" not in done.stderr
 
 
+SQLITE = ("--history", "h.db")
+ASKING: tuple[tuple[str, ...], ...] = (
+    ("history", "status"), ("history", "show", "latest"), ("history", "export"),
+    ("history", "import", "x.jsonl"), ("history", "sql"), ("history", "upgrade"),
+    ("trend",), ("drift", "previous", "latest"),
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("place", "module", "extra"),
+    ("words", "module", "extra"),
     [
-        ("h.db", "sqlalchemy", "history"),
-        ("h.db", "alembic", "history"),
-        ("postgresql://localhost/x", "psycopg", "postgresql"),
+        *((words + SQLITE, "sqlalchemy", "history") for words in ASKING),
+        (("history", "upgrade", *SQLITE), "alembic", "history"),
+        (("history", "upgrade", "--history", "postgresql://localhost/x"), "psycopg", "postgresql"),
+        (("fleet", "serve", "--metrics", *SQLITE), "sqlalchemy", "history"),
+        (("fleet", "serve", "--metrics", *SQLITE), "prometheus_client", "serve"),
     ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else value,
 )
 def test_without_a_library_the_extra_is_named(
-    tmp_path: Path, place: str, module: str, extra: str
+    tmp_path: Path, words: tuple[str, ...], module: str, extra: str
 ) -> None:
     """A machine without it: an import that fails, as it does there."""
     failing = f"raise ModuleNotFoundError({module!r}, name={module!r})\n"
     (tmp_path / f"{module}.py").write_text(failing)
-    command = [sys.executable, "-m", "vnicaudit", "history", "upgrade", "--history", place]
+    (tmp_path / "x.jsonl").touch()
     done = subprocess.run(
-        command,
+        [sys.executable, "-m", "vnicaudit", *words],
         env={"PYTHONPATH": f"{tmp_path}:{ROOT}"},
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
+        timeout=30,
     )
     assert done.returncode == 2
     assert f"pip install 'vnicaudit[{extra}]'" in done.stderr

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from tests.bench.endpoints.left import until
 from tests.fleet.serving.served import served
 from tests.promtool import checked_metrics
 from tests.reports.metrics.test_fleet import COUNTS, text_of
@@ -61,13 +62,16 @@ def test_each_format_is_what_was_asked_for_and_says_the_same() -> None:
 
 
 def test_scrapes_that_overlap_cost_one_reading() -> None:
-    history = SlowHistory()
+    history, all_there = SlowHistory(), threading.Barrier(8)
     shared = SharedValue(history.counts, good_for=60, patience=20, clock=time)
-    with (
-        served({"/metrics": lambda accept: route(shared, accept)}) as server,
-        ThreadPoolExecutor(8) as pool,
-    ):
+
+    def scrape(accept: str) -> Content:
+        all_there.wait(20)
+        return route(shared, accept)
+
+    with served({"/metrics": scrape}) as server, ThreadPoolExecutor(8) as pool:
         futures = [pool.submit(scraped, server.address.url, OPENMETRICS) for _ in range(8)]
+        until(lambda: history.asked > 0, "the history is asked")
         history.go.set()
         results = {future.result(20) for future in futures}
     assert len(results) == 1
@@ -79,8 +83,7 @@ def test_one_who_waits_for_a_history_that_hangs_is_told() -> None:
     shared = SharedValue(history.counts, good_for=60, patience=0.05, clock=time)
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(shared.get)
-        while not history.at_once:
-            time.sleep(0.001)
+        until(lambda: history.at_once > 0, "the history is asked")
         with pytest.raises(TargetError, match="did not answer"):
             shared.get()
         history.go.set()

@@ -106,7 +106,7 @@ def _read(connection: socket.socket, ended: threading.Event) -> None:
 
 
 def test_one_who_says_nothing_is_cut_off_and_so_is_one_who_says_little() -> None:
-    with served(limits=Limits(idle=0.2, whole=0.6)) as server:
+    with served(limits=Limits(idle=0.5, whole=1.5)) as server:
         with connected(server) as silent:
             assert everything(silent) == b""
         with connected(server) as slow:

@@ -57,9 +57,7 @@ def _counts(place: HistoryPlace) -> FleetCounts:
     from vnicaudit.history.history import history_to_read
 
     with history_to_read(place) as history:
-        from vnicaudit.history.counts import counts_of
-
-        return counts_of(history.database, severity_of)
+        return history.counts(severity_of)
 
 
 @cache

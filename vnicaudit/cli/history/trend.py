@@ -14,7 +14,7 @@ from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.output.stdout import emit
 
 if TYPE_CHECKING:
-    from vnicaudit.history.trends import TrendRequest
+    from vnicaudit.model.history import TrendRequest
 
 _EPILOG = """\b
 Examples:
@@ -96,7 +96,7 @@ def command(options: TrendOptions) -> int:
 
 def _request(options: TrendOptions, days: float | None) -> TrendRequest:
     """What to count, of the last ``days``. Needs the extra `history`."""
-    from vnicaudit.history.trends import TrendRequest
+    from vnicaudit.model.history import TrendRequest
 
     rules = tuple(one.upper() for one in options.rules)
     return TrendRequest(options.by, days, rules, options.severities, options.sites, options.owners)
