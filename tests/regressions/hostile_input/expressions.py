@@ -50,8 +50,8 @@ def expressions() -> list[Expression]:
 
 def _modules() -> Iterator[ModuleType]:
     for found in pkgutil.walk_packages(vnicaudit.__path__, "vnicaudit."):
-        # what runs inside a guest's Python is no module of ours
-        if not found.name.endswith("__main__") and ".generator.program" not in found.name:
+        # what runs inside a guest's Python is no module of ours; Alembic alone can run its file
+        if not found.name.endswith(("__main__", ".env")) and ".generator.program" not in found.name:
             yield importlib.import_module(found.name)
 
 

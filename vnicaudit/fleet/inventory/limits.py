@@ -19,7 +19,8 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.fleet import InventoryHost
 
 _FILE_MAX = 16 << 20
-_SPLIT = re.compile(r"(?:[^\s:\[\]]|\[[^\]]*\])+")
+_SPLIT = re.compile(r"(?:[^\s:\[\]]|\[[^\[\]]*\])+")
+_IPV6 = re.compile(r"[0-9A-Fa-f]*:[0-9A-Fa-f:.]*")
 _PLACE = re.compile(r"(.+)\[(-?[0-9]{1,9})(?:(:)([0-9]{0,9}))?\]")
 _GLOB = frozenset("*?[")
 _ALL, _UNGROUPED = "all", "ungrouped"
@@ -130,7 +131,7 @@ def _split(limit: str) -> list[str]:
     address."""
     if "," in limit:
         parts = limit.split(",")
-    elif re.fullmatch(r"[0-9A-Fa-f:]*::?[0-9A-Fa-f:.]*", limit) and limit.count(":") > 1:
+    elif _IPV6.fullmatch(limit) and limit.count(":") > 1:
         parts = [limit]
     else:
         parts = _SPLIT.findall(limit)

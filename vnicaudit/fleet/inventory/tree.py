@@ -29,7 +29,7 @@ _WORDS: KeyedValues[str, bool | None] = {
 }  # fmt: skip
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]{1,400}?)\s*\]")
 _KEY = re.compile(r"""\s*["']?([\w.-]{1,200})["']?\s*=""")
-_AT = re.compile(r" - at `\$(.*)`$")
+_AT = " - at `$"
 _SYNTAX_LINE = re.compile(r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)")
 
 
@@ -55,11 +55,10 @@ class InventoryTree(msgspec.Struct, frozen=True):
         try:
             return converted(value, kind)
         except msgspec.ValidationError as error:
-            text = str(error)
-            at = _AT.search(text)
-            key = at.group(1).strip(".").partition("[")[0].partition(".")[0] if at else ""
+            reason, _at, place = str(error).partition(_AT)
+            key = place.rstrip("`").strip(".").partition("[")[0].partition(".")[0]
             name = f"{key}: " if key else ""
-            raise self.error((*path, key), f"{name}{_AT.sub('', text)}") from None
+            raise self.error((*path, key), f"{name}{reason}") from None
 
 
 def toml_tree(file: str, text: str) -> InventoryTree:
