@@ -20,6 +20,7 @@ WORDS = 3
 OF_OTHERS = {
     "KVM_OR_QEMU": "types of a domain, as its values are written",
     "_UNABLE": "libvirt's, in QEMU's log",
+    "_DAMAGED": "SQLite's, of a file that is none of its own (sqlite3ErrStr)",
 }
 """Constant -> whose words they are: by those of other programs it has to be gone."""
 

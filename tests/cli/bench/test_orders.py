@@ -85,7 +85,7 @@ def commands() -> list[str]:
 
 
 def test_all_commands_are_there() -> None:
-    assert commands() == ["run", "compare", "search", "show", "profiles", "line-rate"]
+    assert commands() == ["run", "compare", "search", "watch", "show", "profiles", "line-rate"]
 
 
 @pytest.mark.parametrize("name", commands())

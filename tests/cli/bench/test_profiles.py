@@ -108,8 +108,8 @@ def test_no_such_profile() -> None:
 def test_help_of_the_group_lists_its_commands() -> None:
     result = vnicaudit("bench", "--help")
     assert result.returncode == 0
-    assert "  profiles   What can be measured" in result.stdout
-    assert "  line-rate  What a link carries" in result.stdout
+    assert "  profiles   List built-in profiles" in result.stdout
+    assert "  line-rate  Show a link" in result.stdout
 
 
 def test_no_such_command() -> None:

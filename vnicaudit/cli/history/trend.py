@@ -95,7 +95,7 @@ def command(options: TrendOptions) -> int:
 
 
 def _request(options: TrendOptions, days: float | None) -> TrendRequest:
-    """What to count, of the last ``days``. Needs the extra `history`."""
+    """The counts that are asked for, of the last ``days``."""
     from vnicaudit.model.history import TrendRequest
 
     rules = tuple(one.upper() for one in options.rules)
