@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 import msgspec
@@ -12,9 +12,7 @@ from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.output.stdout import emit
-
-if TYPE_CHECKING:
-    from vnicaudit.model.history import TrendRequest
+from vnicaudit.model.history import TrendRequest
 
 _EPILOG = """\b
 Examples:
@@ -96,7 +94,5 @@ def command(options: TrendOptions) -> int:
 
 def _request(options: TrendOptions, days: float | None) -> TrendRequest:
     """The counts that are asked for, of the last ``days``."""
-    from vnicaudit.model.history import TrendRequest
-
     rules = tuple(one.upper() for one in options.rules)
     return TrendRequest(options.by, days, rules, options.severities, options.sites, options.owners)
