@@ -12,6 +12,10 @@
 # VNICAUDIT_RIG (default /var/tmp/vnicaudit-rig). So does the real OpenStack, whose packages and state
 # are under VNICAUDIT_OPENSTACK (default /var/tmp/vnicaudit-openstack).
 set -eu
+# In the background of a shell Ctrl-C is ignored, and every program below inherits that; tests press it.
+if [ -z "${VNICAUDIT_TEST_SIGNALS:-}" ] && env --default-signal true 2>/dev/null; then
+    VNICAUDIT_TEST_SIGNALS=default exec env --default-signal sh "$0" "$@"
+fi
 # shellcheck source=scripts/setup.sh
 . "$(dirname "$0")/setup.sh"
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -31,26 +31,42 @@ time.sleep(300)
 """
 
 
-@pytest.fixture
-def place() -> Iterator[str]:
+@contextmanager
+def namespace(name: str) -> Iterator[str]:
     """URL of a network namespace of its own: nobody else measures there."""
     if os.getuid() != 0 or shutil.which("ip") is None or shutil.which("flock") is None:
         not_run("tests", "network namespaces need root, iproute2 and flock")
-    name = f"vnw{os.getpid()}"
     subprocess.run(["ip", "netns", "add", name], check=True)
     yield f"netns://{name}"
     subprocess.run(["ip", "netns", "del", name], check=True)
 
 
+@pytest.fixture
+def place() -> Iterator[str]:
+    """As that, one for a test."""
+    with namespace(f"vnw{os.getpid()}") as url:
+        yield url
+
+
+@contextmanager
+def another(place: str) -> Iterator[subprocess.Popen[str]]:
+    """Another program that measures there."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _ANOTHER, place], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "measures\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def test_the_second_waits_for_the_first(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "_PAUSE", 0.05)
     said: list[str] = []
-    other = subprocess.Popen(
-        [sys.executable, "-c", _ANOTHER, place], stdout=subprocess.PIPE, text=True
-    )
-    with closing(open_endpoint(place)) as end, other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "measures\n"
+    with closing(open_endpoint(place)) as end, another(place) as other:
         with pytest.raises(EndpointError) as error:
             wait_for_turns([(place_of(end), end)], said.append, seconds=0.0)
         assert f"(process {other.pid} at " in str(error.value)
@@ -59,6 +75,17 @@ def test_the_second_waits_for_the_first(place: str, monkeypatch: pytest.MonkeyPa
         wait_for_turns([(place_of(end), end)], said.append)
     assert len(said) <= 1  # it may have been gone already
     assert all(text.startswith(f"waits for its turn at {place}: ") for text in said)
+
+
+def test_who_measures_elsewhere_on_the_machine_is_no_holder_here(place: str) -> None:
+    """Neither told as one, nor, where it is ourselves, taken for having the lock here too."""
+    with namespace(f"vnx{os.getpid()}") as elsewhere, closing(open_endpoint(elsewhere)) as ours:
+        wait_for_turns([(place_of(ours), ours)], pytest.fail, seconds=0.0)
+        with closing(open_endpoint(place)) as end, another(place) as other:
+            with pytest.raises(EndpointError) as error:
+                wait_for_turns([(place_of(end), end)], pytest.fail, seconds=0.0)
+    assert f"(process {other.pid} at " in str(error.value)
+    assert f"process {os.getpid()} " not in str(error.value)
 
 
 def test_a_lock_dies_with_its_session(place: str) -> None:

@@ -166,8 +166,16 @@ finish() { # end everything, and the watch
     rm -rf "$folder"
 }
 
-holders() { # who holds the lock of this place, or tried to just now
-    head -n 9999 /proc/[0-9]*/cmdline | tr '\0' '\n' | sed -n 's/^vnicaudit-turn: //p' | head -n 8
+holders() { # who holds the lock of this place, or tried to just now; not those of other places
+    head -n 9999 /proc/[0-9]*/cmdline | tr '\0' '\n' |
+        sed -n '/^==> .* <==$/h; /^vnicaudit-turn: /{ G; p; }' |
+        while read -r text && read -r _ file _; do
+            place=${file%cmdline}ns/net
+            # one that may not be looked at (another user's) may be this one
+            if [ ! -e "$place" ] || [ "$place" -ef /proc/self/ns/net ]; then
+                echo "${text#* }"
+            fi
+        done | head -n 8
 } 2>/dev/null
 
 settled() { [ -s "$1.code" ] || [ ! -e supervisor ]; } # without a supervisor the session has ended
