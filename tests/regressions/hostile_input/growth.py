@@ -21,14 +21,15 @@ def cost(call: Callable[[], object], rounds: int = _ROUNDS) -> float:
 
 def ratio(call: Callable[[T], object], small: T, large: T, most: float, tries: int = 5) -> float:
     """What ``large`` costs over what ``small`` costs; measured up to ``tries`` times until it is
-    not more than ``most``: what disturbs a measurement is gone in one of them, a square never. The
-    first time is one round: most grow so little that it is enough."""
+    not more than ``most``, or more than twice that: what disturbs a measurement is gone in one of
+    them, and is never as much. The first time is one round: most grow so little that it is
+    enough."""
     least = float("inf")
     for number in range(tries):
         rounds = _ROUNDS if number else 1
         under = exact(lambda: call(small), rounds)
         least = min(least, exact(lambda: call(large), rounds) / max(under, 1e-6))
-        if least <= most:
+        if least <= most or least > 2 * most:
             break
     return least
 

@@ -27,7 +27,7 @@ _WORDS: KeyedValues[str, bool | None] = {
     "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False,
     "": None, "~": None, "null": None,
 }  # fmt: skip
-_HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]{1,400}?)\s*\]")
+_HEADER = re.compile(r"\s*(\[\[?)([^\[\]]{1,400})\]")
 _KEY = re.compile(r"""\s*["']?([\w.-]{1,200})["']?\s*=""")
 _AT = " - at `$"
 _SYNTAX_LINE = re.compile(r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)")
@@ -139,7 +139,7 @@ def _toml_lines(text: str) -> dict[TreePath, int]:
     path: TreePath = ()
     for number, line in enumerate(text.split("\n"), 1):
         if header := _HEADER.match(line):
-            name = header[2]
+            name = header[2].strip()
             path = tuple(part.strip(" \"'") for part in name.split("."))
             if header[1] == "[[":
                 tables[name] = tables.get(name, -1) + 1
