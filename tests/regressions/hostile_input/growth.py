@@ -12,6 +12,8 @@ T = TypeVar("T")
 _ROUNDS = 3
 _LEAST = 0.1
 """Seconds: ten ticks of the coarsest clock."""
+_LONG = 0.5
+"""Seconds."""
 
 
 def cost(call: Callable[[], object], rounds: int = _ROUNDS) -> float:
@@ -21,15 +23,15 @@ def cost(call: Callable[[], object], rounds: int = _ROUNDS) -> float:
 
 def ratio(call: Callable[[T], object], small: T, large: T, most: float, tries: int = 5) -> float:
     """What ``large`` costs over what ``small`` costs; measured up to ``tries`` times until it is
-    not more than ``most``, or more than twice that: what disturbs a measurement is gone in one of
-    them, and is never as much. The first time is one round: most grow so little that it is
-    enough."""
+    not more than ``most``: what disturbs a measurement is gone in one of them, a square never, and
+    where it takes long nothing disturbs that much. The first time is one round: most grow so
+    little that it is enough."""
     least = float("inf")
     for number in range(tries):
         rounds = _ROUNDS if number else 1
         under = exact(lambda: call(small), rounds)
         least = min(least, exact(lambda: call(large), rounds) / max(under, 1e-6))
-        if least <= most or least > 2 * most:
+        if least <= most or (least > 2 * most and under > _LONG):
             break
     return least
 
