@@ -12,14 +12,14 @@ from vnicaudit.audit.judging.macs import EncodedNic, MacTable, left_out_note
 from vnicaudit.audit.tally import Totals
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import JournalError
+from vnicaudit.fleet.running.engines.engine import Engine
 from vnicaudit.fleet.running.host_queue import HostQueue
-from vnicaudit.fleet.running.host_reading import HostReaders, ReadHost, ReadingLimits
+from vnicaudit.fleet.running.host_reading import HostReaders, ReadingLimits
 from vnicaudit.fleet.running.judging import HostJudge
 from vnicaudit.fleet.running.spool import HostSummary, Spool, SpooledHost
 from vnicaudit.fleet.sampling import EVERYTHING, Sample
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.fleet import FleetAudit, InventoryHost
-from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import Audited, Summary, TargetResult
 
 OnHost = Callable[[HostSummary], None]
@@ -44,17 +44,17 @@ class FleetRun:
 
     def read(
         self,
-        read: ReadHost,
-        live: LiveOptions,
+        engine: Engine,
         limits: ReadingLimits,
         sample: Sample = EVERYTHING,
         on_host: OnHost | None = None,
     ) -> None:
         """Read every host that :meth:`find_missing` found. Ended early (Ctrl-C), what was read is
-        kept. Raises JournalError where nothing can be kept."""
+        kept. Raises JournalError where nothing can be kept, TargetError where the engine is
+        gone."""
         judge = HostJudge(self._work, sample)
-        readers = HostReaders(HostQueue(self._missing, limits.per_site), read, live, limits)
-        results = readers.results()
+        tasks = HostQueue(self._missing, limits.per_site, engine.slots)
+        results = HostReaders(tasks, engine, limits).results()
         try:
             for items in results:
                 summary = self._spool.add(items.place, judge.reading(items))
