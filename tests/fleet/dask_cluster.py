@@ -46,8 +46,8 @@ class DaskCluster:
         """A worker; ``other_version``: of another version of vnicaudit."""
         program = _WORKER.format(before=_OTHER_VERSION if other_version else "")
         words = ["-c", program, self.address, "--no-nanny", "--no-dashboard", "--host", "127.0.0.1",
-                 "--nthreads", str(_SLOTS), "--resources", f"{site}={_SLOTS}", "--memory-limit", "0",
-                 "--local-directory", str(self._folder)]  # fmt: skip
+                 "--nthreads", str(_SLOTS), "--resources", f"{site}={_SLOTS}",
+                 "--memory-limit", "0", "--local-directory", str(self._folder)]  # fmt: skip
         self.workers[site] = self._run(site, words)
 
     def wait_for_workers(self, *sites: str) -> None:

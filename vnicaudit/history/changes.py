@@ -51,7 +51,10 @@ class ChangeWriter:
     """Writes the intervals that an audit ends and begins. ``flows``: how many findings became
     what, by site and group."""
 
-    def __init__(self, connection: Connection, audit: int, coverage: Coverage) -> None:
+    def __init__(
+        self, connection: Connection, audit: int, coverage: Coverage, *, compared: bool = False
+    ) -> None:
+        self._compared = compared
         self._connection = connection
         self._audit = audit
         self._all_nics = coverage.nic_share == 1.0
@@ -101,6 +104,7 @@ class ChangeWriter:
             one.audited,
             self._rules,
             is_whole=one.status == "ok" and self._all_nics,
+            compared=self._compared,
         )
         rows: list[NicFacts] = []
         for each in one.audited:

@@ -58,9 +58,10 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
         progress = FleetProgress(len(run.audit.chosen), enabled=not request.audit.quiet)
         _read(run, request, engine, progress)
         end = _report(run, reports, request)
-        finished = msgspec.structs.replace(run.audit, finished=end.finished)
+        compared = run.are_compared
+        finished = msgspec.structs.replace(run.audit, finished=end.finished, compared=compared)
         if sink is not None:
-            sink.take(finished, run.readings())
+            sink.take(finished, run.compared_readings())
         spool.write_audit(finished)
         folder.drop_old()
     if not request.audit.quiet:

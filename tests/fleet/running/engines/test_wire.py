@@ -71,7 +71,7 @@ def test_a_worker_says_that_its_controller_is_another() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\xc1", b"\x93\x01\x02\x03", encoded(None)])
 def test_what_is_no_answer_is_no_value(data: bytes) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         decoded(data, HostAnswer)
 
 
