@@ -54,7 +54,7 @@ class ChangeWriter:
     def __init__(
         self, connection: Connection, audit: int, coverage: Coverage, *, compared: bool = False
     ) -> None:
-        self._compared = compared
+        self._all_compared = compared
         self._connection = connection
         self._audit = audit
         self._all_nics = coverage.nic_share == 1.0
@@ -104,7 +104,7 @@ class ChangeWriter:
             one.audited,
             self._rules,
             is_whole=one.status == "ok" and self._all_nics,
-            compared=self._compared,
+            compared=self._all_compared,
         )
         rows: list[NicFacts] = []
         for each in one.audited:

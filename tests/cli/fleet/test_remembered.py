@@ -65,11 +65,11 @@ def test_what_two_hosts_share_is_remembered_with_each(tmp_path: Path) -> None:
     assert audited() == both("new")
     assert audited() == both("known")
     files[1].rename(tmp_path / "away")
-    assert audited() == both("stale")
+    assert audited() == both("not looked at")
     (tmp_path / "away").rename(files[1])
     assert audited() == both("known")
     files[2].rename(tmp_path / "away")
     write_host(files[1], 1, 2)
-    assert audited() == [("h0.xml", "h0-d0", "stale"), ("h1.xml", "h1-d0", "stale")]
+    assert audited() == [("h0.xml", "h0-d0", "not looked at"), ("h1.xml", "h1-d0", "not looked at")]
     (tmp_path / "away").rename(files[2])
     assert audited() == both("fixed")
