@@ -192,19 +192,22 @@ class _FindingWriter:
         set_by_id(self._connection, finding, [*unlooked, *looked], "unlooked")
 
     def open(self, changes: Sequence[_Changed]) -> None:
-        appeared = [
-            each.facts.fingerprint
-            for one in changes
-            for each in one.findings.opened
-            if each.opened_as is None
-        ]
-        before = self._origins.findings(appeared)
+        before = {} if self._origins.no_findings else self._before(changes)
         rows: list[Row] = []
         for one in changes:
             at = one.read_at
             for each in one.findings.opened:
                 rows.append(self._row(one, each, before, at))
         insert_rows(self._connection, finding, rows)
+
+    def _before(self, changes: Sequence[_Changed]) -> dict[bytes, list[Interval]]:
+        appeared = [
+            each.facts.fingerprint
+            for one in changes
+            for each in one.findings.opened
+            if each.opened_as is None
+        ]
+        return self._origins.findings(appeared)
 
     def _row(
         self, host: _Changed, one: OpenedFinding, before: dict[bytes, list[Interval]], at: int

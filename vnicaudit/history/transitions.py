@@ -106,6 +106,8 @@ def nic_key(one: NicFacts) -> NicKey:
 
 def nic_changes(known: Sequence[OpenNic], seen: Iterable[NicFacts], looked: LookedAt) -> NicChanges:
     """Compare the NICs of a host with those that were seen of it now."""
+    if not known:  # a host that is new, as all are at first
+        return NicChanges([OpenedNic(facts) for facts in seen], [])
     before = dict(zip(keyed(one.facts for one in known), known, strict=True))
     now = keyed(seen)
     changes = NicChanges([], [])

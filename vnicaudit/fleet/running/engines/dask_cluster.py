@@ -29,8 +29,8 @@ PATIENCE = 120.0
 """Seconds for which the scheduler, or all workers of a site, may be away."""
 _AWAY = 5 * LOOK_SECONDS
 """After so many seconds without an answer the scheduler was away."""
-_CONNECT_SECONDS = 20.0
-_CALL_SECONDS = 10.0
+_CONNECT_SECONDS = 30.0
+_CALL_SECONDS = 20.0
 _LOGGERS = ("distributed", "distributed.client", "distributed.core", "asyncio")
 
 
@@ -230,5 +230,10 @@ def _waits(seconds: float) -> Iterator[float]:
 
 
 def _reason(error: Exception) -> str:
-    text = str(error).splitlines()
-    return text[0] if text else type(error).__name__
+    """The error, and what it came of: where a certificate is refused, Dask says that it took too
+    long."""
+    last: BaseException = error
+    while last.__cause__ is not None:
+        last = last.__cause__
+    texts = [(str(one).splitlines() or [type(one).__name__])[0] for one in (error, last)]
+    return ": ".join(dict.fromkeys(texts))
