@@ -22,8 +22,8 @@ from contextlib import ExitStack
 
 from benchmarks.bench import _ADDRESS, _SPACE, _interval, namespace
 from vnicaudit.bench.contract import Measured
-from vnicaudit.bench.paths import parse_path
-from vnicaudit.bench.registry import ENGINES
+from vnicaudit.bench.endpoints.paths import parse_path
+from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
 from vnicaudit.cli.adapters import adapters

@@ -172,8 +172,8 @@ def test_tests_of_the_rig_are_where_tox_looks_for_them() -> None:
 
 REGISTRIES = {
     "reports/registry.py": ("reports/formats",),
-    "reports/bench/registry.py": ("reports/bench/formats",),
-    "bench/registry.py": ("bench/engines", "bench/guards"),
+    "reports/bench/profiles/registry.py": ("reports/bench/formats",),
+    "bench/profiles/registry.py": ("bench/engines", "bench/guards"),
     "bench/endpoints/opening.py": ("bench/endpoints/transports",),
 }
 """Where a registry is made -> the folders of its plug-ins."""

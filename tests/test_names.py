@@ -17,7 +17,7 @@ PRONOUNS = (
     "others all it its these those this that"
 )
 """Alone they name nothing: what was said, by whom; what is left, of what?"""
-STILL_CALLED_SO = """ audit/accepting/suppressions.py:judged bench/engines/_dnsperf_text.py:lost
+STILL_CALLED_SO = """ audit/accepting/suppressions.py:judged bench/engines/_dnsperf/text.py:lost
 bench/engines/_iperf3/flows.py:lost bench/engines/_rr/report.py:lost bench/guards/ping.py:lost
 bench/facts/nic_bytes.py:named bench/guards/path_mtu.py:why bench/guards/ping.py:why
 bench/judging/failures.py:all bench/judging/sides.py:why bench/judging/stopping.py:why

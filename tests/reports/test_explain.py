@@ -9,7 +9,7 @@ import pytest
 
 from tests.reports.nics.samples import LEGACY, REFUSED, WEB
 from tests.reports.samples import VHOST_NEEDS, finding
-from vnicaudit.audit.rows import nic_row
+from vnicaudit.audit.judging.nic_row import nic_row
 from vnicaudit.model.finding import Skipped
 from vnicaudit.model.report import Explanation, Layer, LayerFact, ServerName
 from vnicaudit.reports import report_file

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tests.not_run import not_run
 from vnicaudit.bench.endpoints import session as sessions
 from vnicaudit.bench.endpoints import supervisor
+from vnicaudit.bench.endpoints.reach.transport import Answer
 from vnicaudit.bench.endpoints.session import EndpointSession, Program, open_session
 from vnicaudit.bench.endpoints.supervisor import Status, Supervisor, status_in
-from vnicaudit.bench.endpoints.transport import Answer
 from vnicaudit.errors import EndpointError
 
 ENDED = b"\nvnicaudit-supervisor ended 3 5 2\nhelloer"

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from tests.bench.judging.made import TCP
 from tests.bench.running.fakes import Told, profile
 from vnicaudit.bench import history
+from vnicaudit.bench.endpoints.paths import parse_paths
 from vnicaudit.bench.facts.validity import ValidityLimits
-from vnicaudit.bench.paths import parse_paths
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import (
     MeasurementRequest,

@@ -13,10 +13,10 @@ import pytest
 from tests.bench.silent import SilentListener
 from tests.bench.trials.shadow_fakes import OLD, SHADOW, UUID, World, definition, installed, note
 from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.endpoints.paths import PathOption
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
-from vnicaudit.bench.paths import PathOption
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.opening import LineFacts

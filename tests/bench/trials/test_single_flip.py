@@ -14,7 +14,7 @@ from tests.remedy.applying.fakes import Killed, World
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends, Measured
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.registry import GUARDS
+from vnicaudit.bench.profiles.registry import GUARDS
 from vnicaudit.bench.running import rails
 from vnicaudit.bench.trials import single_flip
 from vnicaudit.bench.trials.request import TrialRequest

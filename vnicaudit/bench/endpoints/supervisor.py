@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import NamedTuple
 
-from vnicaudit.bench.endpoints.transport import Answer, Transport
+from vnicaudit.bench.endpoints.reach.transport import Answer, Transport
 from vnicaudit.errors import EndpointError
 from vnicaudit.remedy.guest.words import excerpt
 

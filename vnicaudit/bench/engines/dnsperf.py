@@ -19,9 +19,9 @@ import time
 from collections.abc import Mapping
 
 from vnicaudit.bench.contract import Ends, Measured, Needs, RequiredTool, as_written, failed_run
-from vnicaudit.bench.engines import _dnsperf_options as options
-from vnicaudit.bench.engines._dnsperf_batch import DnsperfBatch, DnsperfJob, must_answer
-from vnicaudit.bench.engines._dnsperf_text import percentile
+from vnicaudit.bench.engines._dnsperf import options as options
+from vnicaudit.bench.engines._dnsperf.batch import DnsperfBatch, DnsperfJob, must_answer
+from vnicaudit.bench.engines._dnsperf.text import percentile
 from vnicaudit.bench.search import LoadTrial, Searched, SearchLimits, search
 from vnicaudit.errors import MeasureError, UsageError
 from vnicaudit.model.measurement import Workload

@@ -8,7 +8,7 @@ import shutil
 
 import msgspec
 
-from vnicaudit.bench.endpoints.process import run_here
+from vnicaudit.bench.endpoints.reach.process import run_here
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.fleet.inventory.ansible_groups import AnsibleGroups
 from vnicaudit.model.decoding import json_as

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from itertools import chain, repeat
 
-from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl, Reach, Transport
+from vnicaudit.bench.endpoints.reach.transport import Answer, EndpointUrl, Reach, Transport
 from vnicaudit.errors import (
     ActionError,
     EndpointError,

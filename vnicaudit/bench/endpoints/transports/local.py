@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vnicaudit.bench.endpoints.process import Prefixed, sudo
-from vnicaudit.bench.endpoints.transport import EndpointUrl, Reach, Transport
+from vnicaudit.bench.endpoints.reach.process import Prefixed, sudo
+from vnicaudit.bench.endpoints.reach.transport import EndpointUrl, Reach, Transport
 from vnicaudit.errors import UsageError
 
 FORM = "local"

@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 
-from vnicaudit.bench.endpoints.hosts import TestinfraHost
-from vnicaudit.bench.endpoints.process import run_here
-from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl, Reach, Transport
+from vnicaudit.bench.endpoints.reach.hosts import TestinfraHost
+from vnicaudit.bench.endpoints.reach.process import run_here
+from vnicaudit.bench.endpoints.reach.transport import Answer, EndpointUrl, Reach, Transport
 from vnicaudit.errors import EndpointError
 
 FORM = "ssh://[USER@]HOST[:PORT]"

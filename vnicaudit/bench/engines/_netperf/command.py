@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vnicaudit.bench.engines._checks import number_problems, require_none
-from vnicaudit.bench.engines._listening import is_literal
+from vnicaudit.bench.engines._programs.checks import number_problems, require_none
+from vnicaudit.bench.engines._programs.listening import is_literal
 from vnicaudit.model.measurement import Direction, Workload
 
 

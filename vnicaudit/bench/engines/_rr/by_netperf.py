@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from vnicaudit.bench.contract import Ends, Measured
-from vnicaudit.bench.engines import netperf
-from vnicaudit.bench.engines._patterns import Pattern
+from vnicaudit.bench.engines._netperf import measuring as netperf
+from vnicaudit.bench.engines._rr.patterns import Pattern
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Workload
 

@@ -6,8 +6,8 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from vnicaudit.bench.engines._listening import client_error
-from vnicaudit.bench.engines._patterns import Pattern
+from vnicaudit.bench.engines._programs.listening import client_error
+from vnicaudit.bench.engines._rr.patterns import Pattern
 from vnicaudit.bench.histogram import Histogram
 from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.decoding import json_decoder

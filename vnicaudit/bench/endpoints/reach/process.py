@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO
 
-from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl
+from vnicaudit.bench.endpoints.reach.transport import Answer, EndpointUrl
 from vnicaudit.errors import EndpointError
 
 ANSWER_MAX = 8 * 2**20

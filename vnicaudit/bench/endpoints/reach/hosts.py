@@ -13,8 +13,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from vnicaudit.bench.endpoints.process import run_here
-from vnicaudit.bench.endpoints.transport import (
+from vnicaudit.bench.endpoints.reach.process import run_here
+from vnicaudit.bench.endpoints.reach.transport import (
     Answer,
     EndpointUrl,
     Reach,

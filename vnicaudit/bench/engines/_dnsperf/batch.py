@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.engines import _dnsperf_options as options
-from vnicaudit.bench.engines._dnsperf_run import (
+from vnicaudit.bench.engines._dnsperf import options as options
+from vnicaudit.bench.engines._dnsperf.query_run import (
     Generators,
     StuckError,
     concurrent_command,
     generators,
 )
-from vnicaudit.bench.engines._dnsperf_text import Statistics, statistics
+from vnicaudit.bench.engines._dnsperf.text import Statistics, statistics
 from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import Ran, Workload
