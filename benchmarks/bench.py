@@ -28,7 +28,7 @@ from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.collector import DesignPlace, take_sample
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Workload
 
 _BAR = 0.99

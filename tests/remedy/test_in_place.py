@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from tests.remedy.works import work
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.finding import Change
 from vnicaudit.model.location import Location
 from vnicaudit.model.refs import nic_index

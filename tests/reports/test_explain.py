@@ -13,7 +13,7 @@ from vnicaudit.audit.judging.nic_row import nic_row
 from vnicaudit.model.finding import Skipped
 from vnicaudit.model.report import Explanation, Layer, LayerFact, ServerName
 from vnicaudit.reports import report_file
-from vnicaudit.reports.explain import explanation_json, explanation_text
+from vnicaudit.reports.audit.explain import explanation_json, explanation_text
 from vnicaudit.reports.report_file import written_explanation
 from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options

@@ -14,7 +14,7 @@ from vnicaudit.audit.accepting.suppressions import IN_METADATA, MAX_PER_DOMAIN, 
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.settings.settings import load_settings
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.host import HostConfig

@@ -17,7 +17,7 @@ from vnicaudit.audit.judging.macs import MacTable, nics_seen
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import DescriptionKind, Domain, DomainState, Server
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.macs import NicSeen

@@ -12,7 +12,7 @@ from tests.cli.command import vnicaudit
 from vnicaudit.bench.endpoints.local_route import refuse_local_route
 from vnicaudit.bench.endpoints.paths import PathOption
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import UsageError
 
 

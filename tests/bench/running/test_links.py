@@ -15,7 +15,7 @@ from vnicaudit.bench.endpoints.paths import parse_paths
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import BenchResult, Workload
 
 ANY = ValidityLimits(steal=100.0, cpu_wait=100.0, throttled=100.0)

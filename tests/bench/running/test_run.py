@@ -18,7 +18,7 @@ from vnicaudit.bench.running.run import (
     measurement_terms_of,
     reporting_where_stored,
 )
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import EndpointError, UsageError
 
 ARMS = {"one": ("ethtool", "1"), "four": ("ethtool", "4")}

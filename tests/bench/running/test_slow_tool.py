@@ -19,7 +19,7 @@ from vnicaudit.bench.engines._iperf3 import pairs
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 
 _SLOW = """#!/bin/sh
 case " $* " in *" -s "*) [ -e {flag} ] && exec sleep 300;; esac

@@ -17,7 +17,7 @@ from vnicaudit.bench.profiles.registry import GUARDS
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.trials.request import TrialRequest
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Setup, Workload
 from vnicaudit.remedy.adapters import GetAdapters
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from tests.remedy.applying.conftest import MakeWorld
 from tests.remedy.applying.fakes import Killed, Machine, World, uuid_of
-from vnicaudit.cli.platforms import every_platform
 from vnicaudit.cli.remedy.run_output import code_of, code_of_undone
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import GoneError
 from vnicaudit.model.plan import Mode
 from vnicaudit.platforms.libvirt.control import connect

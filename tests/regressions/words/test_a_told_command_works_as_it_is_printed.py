@@ -15,9 +15,9 @@ from tests.cli.records import options_of
 from tests.reports.runs.samples import APPLY
 from vnicaudit.cli.main import run
 from vnicaudit.cli.options.remedy import RemedyOptions
-from vnicaudit.cli.platforms import every_platform
 from vnicaudit.cli.remedy.apply import command as command_of_apply
 from vnicaudit.cli.remedy.run_output import print_run
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.runner import Ended
 from vnicaudit.text.own_commands import command, default_state

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from vnicaudit.cli.adapters import adapters
-from vnicaudit.cli.platforms import every_platform
 from vnicaudit.cli.wiring import Wiring
+from vnicaudit.cli.wiring.adapters import adapters
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import ActionError, GoneError, GuestError, SilentError
 from vnicaudit.model.finding import Change
 from vnicaudit.model.guest_network import GuestLink, GuestNetwork

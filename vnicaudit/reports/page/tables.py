@@ -9,7 +9,7 @@ from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.refs import mac_of, nic_index
 from vnicaudit.model.report import NicRow
-from vnicaudit.reports.facts_text import ARROW, type_of
+from vnicaudit.reports.nics.facts_text import ARROW, type_of
 from vnicaudit.reports.page.columns import Addresses, Column, Counts, Dictionary, Names
 from vnicaudit.reports.page.data import FindingHistory, PageSubject
 from vnicaudit.reports.page.paths import path_of

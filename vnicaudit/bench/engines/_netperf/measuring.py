@@ -1,4 +1,4 @@
-"""Runs of netperf against netserver: a test after its warm-up, and its result in the metrics' units."""
+"""Run netperf against netserver: a test after its warm-up; its result in the metrics' units."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def measure(workload: Workload, ends: Ends) -> Measured:
 
 
 def measurement_of(workload: Workload, output: NetperfOutput, raw: tuple[Ran, ...]) -> Measured:
-    """The result of a test, in the metrics' units."""
+    """The result of a test, in metrics' units."""
     seconds = output.number("ELAPSED_TIME")
     if TESTS[workload.pattern].direction == "both":
         found = Measured(
