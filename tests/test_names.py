@@ -65,6 +65,15 @@ def test_nothing_is_called_after_a_pronoun() -> None:
     assert not new
 
 
+def test_no_two_classes_have_one_name() -> None:
+    places: dict[str, list[str]] = {}
+    for file, tree in trees():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(file)
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
 def test_docstrings_stand_alone() -> None:
     found = [
         f"{file}:{getattr(node, 'lineno', 1)}"

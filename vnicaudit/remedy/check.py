@@ -20,7 +20,7 @@ from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.refs import nic_index
 from vnicaudit.remedy.contract import Writers
-from vnicaudit.remedy.reading import Key, Reading, key_of
+from vnicaudit.remedy.reading import JudgedFile, Key, key_of
 
 _PREFERS = {"model": "interface_model"}
 """Field of a change -> what a preference's record calls it."""
@@ -44,7 +44,7 @@ class MadeChange(NamedTuple):
 
 
 def objection(
-    before: Reading, after: Reading, made: Iterable[MadeChange], writers: Writers
+    before: JudgedFile, after: JudgedFile, made: Iterable[MadeChange], writers: Writers
 ) -> str | None:
     """The first thing that speaks against having made these changes (in the order of their
     subjects); None where nothing does."""
@@ -53,7 +53,7 @@ def objection(
 
 
 def _objections(
-    before: Reading, after: Reading, made: tuple[MadeChange, ...], writers: Writers
+    before: JudgedFile, after: JudgedFile, made: tuple[MadeChange, ...], writers: Writers
 ) -> Iterator[str]:
     if before.errors != after.errors:
         error = next(iter(after.errors), "")

@@ -39,7 +39,7 @@ class RefusedFix(NamedTuple):
         return self.code == "owner"
 
 
-class Outcome(NamedTuple):
+class FixedText(NamedTuple):
     """The result of fixing one file's text. ``unsafe`` counts the unsafe fixes left out because
     they were not requested."""
 
@@ -60,7 +60,7 @@ def fixed(
     *,
     include_unsafe: bool,
     preferences: frozenset[str] = frozenset(),
-) -> Outcome:
+) -> FixedText:
     """Fix what can be fixed of the text of ``path``; ``work`` says what is wrong with it.
     ``preferences``: the files whose preferences are fixed too."""
     reader = Reader(path, work, preferences)
@@ -103,10 +103,10 @@ class _Rounds:
         for one in self._batch(None):
             self._refuse(one.change, "gave-up", f"given up after {_TRIES} attempts on this file")
 
-    def outcome(self, before: bytes) -> Outcome:
+    def outcome(self, before: bytes) -> FixedText:
         """The result of the fixes made so far; ``before`` is the original text."""
         left = self._candidates()
-        return Outcome(
+        return FixedText(
             before,
             self._data,
             tuple(one.finding for one in self._made.values()),

@@ -34,7 +34,7 @@ from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
 from vnicaudit.remedy.applying.runner import Ended
 from vnicaudit.remedy.applying.schedule import Schedule
-from vnicaudit.remedy.cloud import Reach
+from vnicaudit.remedy.cloud import CloudAccess
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.trial import Trials
@@ -341,7 +341,7 @@ class Stage:
     """A folder for runs, a clock, and the program, which may be ended anywhere."""
 
     deadline = 30.0
-    reach = Reach()
+    reach = CloudAccess()
     platforms = every_platform()
 
     def __init__(self, folder: Path) -> None:

@@ -11,7 +11,11 @@ import vnicaudit.bench.endpoints.transports
 from vnicaudit.base.registry import Registry
 from vnicaudit.bench.endpoints.names import is_host_name
 from vnicaudit.bench.endpoints.reach.hosts import CONTAINERS
-from vnicaudit.bench.endpoints.reach.transport import EndpointUrl, Reach, TransportModule
+from vnicaudit.bench.endpoints.reach.transport import (
+    EndpointUrl,
+    TransportConnections,
+    TransportModule,
+)
 from vnicaudit.bench.endpoints.session import LEASE_SECONDS, EndpointSession, open_session
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.hypervisor import ConnectHypervisor
@@ -40,7 +44,7 @@ def open_endpoint(
     a package is needed for it, EndpointError where it cannot be reached.
     """
     where = parse(url)
-    transport = load(where.scheme).connect(where, Reach(connect))
+    transport = load(where.scheme).connect(where, TransportConnections(connect))
     return open_session(where.url, transport, lease=lease)
 
 

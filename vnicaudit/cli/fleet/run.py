@@ -28,7 +28,7 @@ from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.running.fleet_run import FleetRun
 from vnicaudit.fleet.running.lock import fleet_lock
-from vnicaudit.fleet.running.spool import Spool, SpoolFolder
+from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
 from vnicaudit.model.fleet import FleetAudit
 from vnicaudit.model.report import RunEnd
 from vnicaudit.reports.coverage import coverage_sentence
@@ -66,7 +66,7 @@ def _tell_notes(request: FleetRequest) -> None:
         tell(safe(f"Note: {note if redactor is None else redactor.text(note)}"))
 
 
-def _new_spool(request: FleetRequest, folder: SpoolFolder) -> Spool:
+def _new_spool(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     """The spool of a new audit."""
     if folder.unfinished() is not None and not request.audit.quiet:
         tell("Note: the last audit was interrupted; --resume would have gone on with it")
@@ -84,7 +84,7 @@ def _new_spool(request: FleetRequest, folder: SpoolFolder) -> Spool:
     return spool
 
 
-def _resumed(request: FleetRequest, folder: SpoolFolder) -> Spool:
+def _resumed(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     """The spool of the audit that was interrupted. Raises UsageError where there is none, or where
     it was another request."""
     spool = folder.unfinished()

@@ -22,7 +22,7 @@ from vnicaudit.remedy.applying.kinds import Drivers, KindTable
 from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell
 from vnicaudit.remedy.applying.schedule import Schedule
 from vnicaudit.remedy.applying.session import Session
-from vnicaudit.remedy.cloud import Reach
+from vnicaudit.remedy.cloud import CloudAccess
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.trial import Trials
 from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
@@ -50,7 +50,7 @@ class RunContext(msgspec.Struct, frozen=True):
     state: StateFolder
     kinds: KindTable
     adapters: Adapters
-    reach: Reach = Reach()
+    reach: CloudAccess = CloudAccess()
     tell_remaining: Tell | None = None
     halted: Callable[[], str] | None = None
 

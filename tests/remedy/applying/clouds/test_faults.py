@@ -30,7 +30,7 @@ from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.journal.past_run import all_past
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.runner import Ended
-from vnicaudit.remedy.cloud import CommandOutput, Reach
+from vnicaudit.remedy.cloud import CloudAccess, CommandOutput
 
 LATER = 1000.0
 ERRORS: dict[str, Exception] = {"500": BROKEN, "409": CONFLICT, "silent": SILENT}
@@ -238,7 +238,7 @@ def test_a_nova_manage_whose_end_was_not_seen_comes_late(cloud: Cloud, seconds: 
             cloud.server.later(seconds, lambda: cloud.server.keep({MODEL: "virtio"}))
         return real(arguments)
 
-    world.reach = Reach(manage)
+    world.reach = CloudAccess(manage)
     _done, unit = cloud.apply()
     assert unit.outcome == "failed"
     assert "it could not all be undone" in unit.message

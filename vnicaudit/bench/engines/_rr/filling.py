@@ -32,12 +32,12 @@ class _Sum(msgspec.Struct):
     bits_per_second: Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 
 
-class _Interval(msgspec.Struct):
+class _Iperf3Interval(msgspec.Struct):
     sum: _Sum
 
 
 class _Output(msgspec.Struct):
-    intervals: list[_Interval] = []
+    intervals: list[_Iperf3Interval] = []
     error: str = ""
 
 
