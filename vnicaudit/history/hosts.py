@@ -157,5 +157,5 @@ def audit_row(
     coverage = one.coverage
     return (
         number, one.id, milliseconds(one.started), ended, basis_id, printable(coverage.limit),
-        coverage.host_share, len(one.hosts), len(one.chosen), *outcome, domains, nics,
+        coverage.host_share, len(one.hosts), len(one.chosen_hosts), *outcome, domains, nics,
     )  # fmt: skip

@@ -118,7 +118,7 @@ class _Rounds:
     def _candidates(self) -> list[tuple[MadeChange, PlatformWriter]]:
         """Every change that is proposed for this text, and what can make it."""
         found: list[tuple[MadeChange, PlatformWriter]] = []
-        for number, one in enumerate(self._reading.judged):
+        for number, one in enumerate(self._reading.audited_items):
             writer = self._writers(one.item)
             if writer is None:
                 continue
@@ -134,7 +134,10 @@ class _Rounds:
         batch: list[_Try] = []
         taken: set[tuple[int, object]] = set()
         for made, writer in self._candidates():
-            place = (made.subject, _changed_place(self._reading.judged[made.subject].item, made))
+            place = (
+                made.subject,
+                _changed_place(self._reading.audited_items[made.subject].item, made),
+            )
             if place in taken or not self._may_make(made):
                 continue
             one = self._edit_for(made, writer)
@@ -154,7 +157,7 @@ class _Rounds:
             self._refuse(made, "returns", "it comes back when others are fixed")
             return None
         try:
-            _check_owner(self._reading.judged[made.subject].item, writer)
+            _check_owner(self._reading.audited_items[made.subject].item, writer)
             place = made.finding.location
             edits = writer.edits_for(self._data, place, made.change)
         except RefusedError as error:

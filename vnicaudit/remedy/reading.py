@@ -30,13 +30,13 @@ class AuditedItem(NamedTuple):
 class JudgedFile(NamedTuple):
     """All of a file, in order; ``errors`` say what could not be read."""
 
-    judged: tuple[AuditedItem, ...]
+    audited_items: tuple[AuditedItem, ...]
     errors: tuple[str, ...]
 
     def findings(self) -> dict[Key, Finding]:
         """Every finding; of those that are the same, the most severe."""
         found: dict[Key, Finding] = {}
-        for number, one in enumerate(self.judged):
+        for number, one in enumerate(self.audited_items):
             for finding in sorted(one.audited.findings, key=_rank):
                 found[key_of(number, finding)] = finding
         return found

@@ -155,7 +155,7 @@ def test_both_are_measured_in_turns_and_all_is_as_it_was(trial: Trial) -> None:
         ("after", f"{target}&address=192.0.2.9", SHADOW),
     ]
     assert (trial.world.guest.state(), trial.world.live()) == (before, live)
-    assert list(ShadowNotes(trial.state).all()) == []
+    assert list(ShadowNotes(trial.state).every_note()) == []
     assert trial.world.told == [
         f"plugging the shadow NIC {SHADOW} in", "the shadow NIC is out again",
     ]  # fmt: skip

@@ -27,7 +27,7 @@ READING = HostReading(
 )
 AUDIT = FleetAudit(
     id="20261126-110000-0001", started="2026-11-26T11:00:00Z", version="1",
-    coverage=Coverage(("VNIC001",)), hosts=(HOST,), chosen=("kvm7",),
+    coverage=Coverage(("VNIC001",)), hosts=(HOST,), chosen_hosts=("kvm7",),
 )  # fmt: skip
 
 

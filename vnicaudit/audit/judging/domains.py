@@ -84,7 +84,7 @@ class DomainAuditor:
             tuple(collector.crashed),
             server="" if domain.cloud is None else domain.cloud.name,
             placed=_placed(domain),
-            named=_names_for_fix(domain),
+            fix_names=_names_for_fix(domain),
             rows=self._rows(domain, host) if self._with_rows else (),
         )
 

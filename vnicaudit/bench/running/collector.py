@@ -171,10 +171,10 @@ class Collector:
             self._run(slot, opened, again=again)
             again = True
             step = judge()
-            if step.why and step.action != "give-up":
-                self._work.listener.says(step.why)
+            if step.reason and step.action != "give-up":
+                self._work.listener.says(step.reason)
             if step.action == "give-up":
-                raise EndpointError(step.why)
+                raise EndpointError(step.reason)
             if step.action != "again":
                 return step
 

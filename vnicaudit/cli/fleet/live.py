@@ -84,7 +84,7 @@ def _rendered(spool: AuditSpool) -> Iterator[str]:
     from vnicaudit.reports.page.render import render_page
 
     audit = spool.audit()
-    readings = tuple(_readings(spool, len(audit.chosen)))
+    readings = tuple(_readings(spool, len(audit.chosen_hosts)))
     end = PageEnd(
         finished=audit.finished or "",
         hosts=tuple(map(host_of, readings)),

@@ -46,7 +46,7 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
         spool = _resumed(request, folder) if request.resume else _new_spool(request, folder)
         work = audit_work(request.audit, regrades=True, with_rows=True)
         run = FleetRun(work, spool, spool.audit())
-        progress = FleetProgress(len(run.audit.chosen), enabled=not request.audit.quiet)
+        progress = FleetProgress(len(run.audit.chosen_hosts), enabled=not request.audit.quiet)
         _read(run, request, wiring, progress)
         end = _report(run, reports, request)
         finished = msgspec.structs.replace(run.audit, finished=end.finished)
@@ -77,7 +77,7 @@ def _new_spool(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
         version=__version__,
         coverage=request.coverage,
         hosts=request.selection.inventory.hosts,
-        chosen=tuple(host.name for host in request.drawn),
+        chosen_hosts=tuple(host.name for host in request.drawn),
         request=digest_of(request),
     )
     spool.write_audit(audit)
@@ -114,7 +114,7 @@ def _read(run: FleetRun, request: FleetRequest, wiring: Wiring, progress: FleetP
         run.read(platforms.read_live, live, request.limits, sample, progress)
     except KeyboardInterrupt:
         progress.clear()
-        kept = f"{progress.done:,} of {count(len(run.audit.chosen), 'host')}"
+        kept = f"{progress.done:,} of {count(len(run.audit.chosen_hosts), 'host')}"
         tell(f"{kept} were read and are kept; the same command with --resume goes on")
         raise
     finally:

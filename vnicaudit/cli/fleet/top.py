@@ -103,7 +103,7 @@ def command(options: TopOptions) -> int:
 def _readings(spool: AuditSpool) -> Iterator[HostReading]:
     """All that are kept; one that is damaged, or that another audit removes meanwhile, is named
     and left out."""
-    for place, name in enumerate(spool.audit().chosen):
+    for place, name in enumerate(spool.audit().chosen_hosts):
         kept = spool.host(place)
         try:
             if kept is None:

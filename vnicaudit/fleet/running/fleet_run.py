@@ -66,11 +66,11 @@ class FleetRun:
     def find_missing(self, on_host: OnHost | None = None) -> None:
         """Find the hosts that the spool does not have yet; ``on_host`` is called for the others."""
         self._missing = list(self._not_kept(on_host))
-        self.resumed = len(self._missing) < len(self.audit.chosen)
+        self.resumed = len(self._missing) < len(self.audit.chosen_hosts)
 
     def _not_kept(self, on_host: OnHost | None) -> Iterator[tuple[int, InventoryHost]]:
         hosts = {host.name: host for host in self.audit.hosts}
-        for place, name in enumerate(self.audit.chosen):
+        for place, name in enumerate(self.audit.chosen_hosts):
             kept = self._spool.host(place)
             if kept is None or kept.host != name:
                 yield place, hosts[name]
@@ -80,7 +80,7 @@ class FleetRun:
     def readings(self) -> Iterator[SpooledHost]:
         """The spooled reading of each host, in the order of the inventory. Raises JournalError
         where one is missing."""
-        for place, name in enumerate(self.audit.chosen):
+        for place, name in enumerate(self.audit.chosen_hosts):
             kept = self._spool.host(place)
             if kept is None:
                 raise JournalError(f"{self._spool.folder}: the reading of {name} is gone; resume")

@@ -76,7 +76,7 @@ class _Links(msgspec.Struct):
     next: str | None = None
 
 
-class _Named(msgspec.Struct):
+class _WithId(msgspec.Struct):
     id: str | None = None
 
 
@@ -229,7 +229,7 @@ def _marker(url: str | None) -> str | None:
 
 def _id_of(raw: msgspec.Raw) -> str:
     try:
-        found = json_as(raw, _Named).id
+        found = json_as(raw, _WithId).id
     except _NOT_JSON:
         found = None
     return "one without an id" if found is None else plain(found)[:_NAME]

@@ -24,7 +24,7 @@ _STYLES = {
 }  # fmt: skip
 
 
-class Seen(Protocol):
+class CheckedUnit(Protocol):
     """One domain, file, server, image or flavor."""
 
     @property
@@ -45,7 +45,7 @@ class Seen(Protocol):
         """Checks that were made of the unit."""
 
 
-def render(units: Sequence[Seen], options: Options) -> Iterator[str]:
+def render(units: Sequence[CheckedUnit], options: Options) -> Iterator[str]:
     """A line for each, why, its checks, and the totals (not where it is to be quiet)."""
     paint = Paint(color=options.color)
     for unit in units:

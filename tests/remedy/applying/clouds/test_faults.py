@@ -29,7 +29,7 @@ from vnicaudit.remedy.applying.clouds.leftovers import EarlierRuns
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.journal.past_run import all_past
 from vnicaudit.remedy.applying.journal.state import StateFolder
-from vnicaudit.remedy.applying.runner import Ended
+from vnicaudit.remedy.applying.runner import RunResult
 from vnicaudit.remedy.cloud import CloudAccess, CommandOutput
 
 LATER = 1000.0
@@ -49,7 +49,7 @@ class Cloud:
         self.server.boot()
         self.step = server_step(self.server)
 
-    def apply(self) -> tuple[Ended, UnitRun]:
+    def apply(self) -> tuple[RunResult, UnitRun]:
         """How it went."""
         done = self.world.apply((self.step,), self.world.context("restart"))
         (unit,) = done.run.steps
