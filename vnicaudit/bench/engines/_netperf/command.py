@@ -107,10 +107,11 @@ _OF_REQUESTS = ("request", "response", "burst")
 
 def check(workload: Workload) -> None:
     """Raises UsageError where a workload cannot be run as written."""
-    require_none(workload, _problems(workload))
+    require_none(workload, problems(workload))
 
 
-def _problems(workload: Workload) -> Iterator[str]:
+def problems(workload: Workload) -> Iterator[str]:
+    """Why it cannot be run as written."""
     test = TESTS.get(workload.pattern)
     if test is None:
         yield f"netperf has no pattern {workload.pattern!r}; it has {', '.join(TESTS)}"

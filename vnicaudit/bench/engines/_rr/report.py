@@ -26,7 +26,7 @@ class WorkerReport(msgspec.Struct, frozen=True):
     transactions: Count
     cpu: Share
     wait: Share
-    lost_marks: Count = msgspec.field(name="lost")
+    lost_connections: Count = msgspec.field(name="lost")
     late: Count
     kernel: Share = 0.0
     sum: Count = 0
