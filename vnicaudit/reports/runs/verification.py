@@ -50,7 +50,7 @@ def render(units: Sequence[CheckedUnit], options: Options) -> Iterator[str]:
     paint = Paint(color=options.color)
     for unit in units:
         state = padded_cell(Part(unit.state, style=_STYLES[unit.state]), _STATE, paint)
-        yield f"  {state.shown}  {safe(unit.name)}\n"
+        yield f"  {state.painted}  {safe(unit.name)}\n"
         if unit.detail:
             yield wrap(safe(unit.detail), options.width, "    ", "    ")
         for check in unit.checks:
