@@ -66,8 +66,8 @@ class EditElement(_Value, frozen=True, tag="edit-element"):
 
 
 class EditArgument(_Value, frozen=True, tag="edit-argument"):
-    """Set a field of the NIC in QEMU's arguments; ``value`` None: remove it. ``written_in``: QEMU's
-    own command line, or ``<qemu:commandline>`` of a definition."""
+    """Set a field of the NIC in QEMU's arguments; ``value`` None: remove it. ``where`` (here
+    ``written_in``): QEMU's own command line, or ``<qemu:commandline>`` of a definition."""
 
     field: str
     value: str | None
