@@ -108,7 +108,7 @@ def _values(batch: DnsperfBatch) -> dict[str, float]:
         "latency_mean": sum(one.completed * one.mean for one in batch.statistics) / completed,
         **{name: value for name, value in tails.items() if value is not None},
         "latency_max": max(one.most for one in batch.statistics),
-        "loss": 100 * batch.total("lost") / batch.total("sent"),
+        "loss": 100 * batch.total("lost_queries") / batch.total("sent"),
     }
 
 
