@@ -25,6 +25,6 @@ def read_host(order: bytes) -> bytes:
 
 @cache
 def _reader() -> ReadHost:
-    from vnicaudit.cli.platforms import every_platform
+    from vnicaudit.cli.wiring.platforms import every_platform
 
     return every_platform().read_live

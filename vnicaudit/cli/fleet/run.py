@@ -30,7 +30,7 @@ from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.running.engines.engine import Engine
 from vnicaudit.fleet.running.fleet_run import FleetRun
 from vnicaudit.fleet.running.lock import fleet_lock
-from vnicaudit.fleet.running.spool import Spool, SpoolFolder
+from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
 from vnicaudit.model.fleet import FleetAudit
 from vnicaudit.model.report import RunEnd
 from vnicaudit.reports.coverage import coverage_sentence
@@ -55,7 +55,7 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
         spool = _resumed(request, folder) if request.resume else _new_spool(request, folder)
         work = audit_work(request.audit, regrades=True, with_rows=True)
         run = FleetRun(work, spool, spool.audit())
-        progress = FleetProgress(len(run.audit.chosen), enabled=not request.audit.quiet)
+        progress = FleetProgress(len(run.audit.chosen_hosts), enabled=not request.audit.quiet)
         _read(run, request, engine, progress)
         end = _report(run, reports, request)
         compared = run.are_compared
@@ -78,7 +78,7 @@ def _tell_notes(request: FleetRequest) -> None:
         tell(safe(f"Note: --scheduler {request.engine.scheduler}: {_EXPOSED}"))
 
 
-def _new_spool(request: FleetRequest, folder: SpoolFolder) -> Spool:
+def _new_spool(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     """The spool of a new audit."""
     if folder.unfinished() is not None and not request.audit.quiet:
         tell("Note: the last audit was interrupted; --resume would have gone on with it")
@@ -89,14 +89,14 @@ def _new_spool(request: FleetRequest, folder: SpoolFolder) -> Spool:
         version=__version__,
         coverage=request.coverage,
         hosts=request.selection.inventory.hosts,
-        chosen=tuple(host.name for host in request.drawn),
+        chosen_hosts=tuple(host.name for host in request.drawn),
         request=digest_of(request),
     )
     spool.write_audit(audit)
     return spool
 
 
-def _resumed(request: FleetRequest, folder: SpoolFolder) -> Spool:
+def _resumed(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     """The spool of the audit that was interrupted. Raises UsageError where there is none, or where
     it was another request."""
     spool = folder.unfinished()
@@ -130,7 +130,7 @@ def _read(run: FleetRun, request: FleetRequest, engine: Engine, progress: FleetP
         run.read(engine, request.limits, sample, progress)
     except (KeyboardInterrupt, TargetError):
         progress.clear()
-        kept = f"{progress.done:,} of {count(len(run.audit.chosen), 'host')}"
+        kept = f"{progress.done:,} of {count(len(run.audit.chosen_hosts), 'host')}"
         tell(f"{kept} were read and are kept; the same command with --resume goes on")
         raise
     finally:

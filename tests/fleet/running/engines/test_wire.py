@@ -12,7 +12,7 @@ import pytest
 from tests.fleet.daemons import write_host
 from vnicaudit import __version__
 from vnicaudit.cli.fleet import dask_worker
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.fleet.running.engines.one_try import one_try
 from vnicaudit.fleet.running.engines.wire import (
     HostAnswer,
