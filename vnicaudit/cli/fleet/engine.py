@@ -14,7 +14,7 @@ from vnicaudit.fleet.running.engines.threads import Threads
 from vnicaudit.model.live import LiveOptions
 
 if TYPE_CHECKING:
-    from vnicaudit.fleet.running.engines.engine import Engine
+    from vnicaudit.fleet.running.engines.engine import ReadingEngine
     from vnicaudit.fleet.running.engines.one_try import ReadHost
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -89,7 +89,7 @@ def is_exposed(options: EngineOptions) -> bool:
 
 def engine_of(
     options: EngineOptions, read: ReadHost, plain: LiveOptions, deadline: float
-) -> Engine:
+) -> ReadingEngine:
     """The engine that the options ask for. Raises MissingExtraError, and UsageError where there is
     no such cluster, or where its workers are of another version."""
     if options.engine == "threads" or options.scheduler is None:

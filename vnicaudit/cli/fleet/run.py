@@ -27,7 +27,7 @@ from vnicaudit.cli.fleet.request import FleetRequest, digest_of
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.fleet.running.engines.engine import Engine
+from vnicaudit.fleet.running.engines.engine import ReadingEngine
 from vnicaudit.fleet.running.fleet_run import FleetRun
 from vnicaudit.fleet.running.lock import fleet_lock
 from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
@@ -113,14 +113,16 @@ def _resumed(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     return spool
 
 
-def _engine(request: FleetRequest, wiring: Wiring) -> Engine:
+def _engine(request: FleetRequest, wiring: Wiring) -> ReadingEngine:
     plain = request.audit.reading.options.live
     live = msgspec.structs.replace(plain, traffic=request.traffic)
     read = wiring.platforms().read_live
     return engine_of(request.engine, read, live, request.limits.host_deadline)
 
 
-def _read(run: FleetRun, request: FleetRequest, engine: Engine, progress: FleetProgress) -> None:
+def _read(
+    run: FleetRun, request: FleetRequest, engine: ReadingEngine, progress: FleetProgress
+) -> None:
     """Read what is missing. Says what is kept where that is interrupted."""
     coverage = run.audit.coverage
     sample = msgspec.structs.replace(request.sample, seed=coverage.seed or 0)

@@ -12,7 +12,7 @@ from vnicaudit.audit.judging.macs import EncodedNic, MacTable, left_out_note
 from vnicaudit.audit.tally import Totals
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import JournalError
-from vnicaudit.fleet.running.engines.engine import Engine
+from vnicaudit.fleet.running.engines.engine import ReadingEngine
 from vnicaudit.fleet.running.host_queue import HostQueue
 from vnicaudit.fleet.running.host_reading import HostReaders, ReadingLimits
 from vnicaudit.fleet.running.judging import ReadingJudge
@@ -45,7 +45,7 @@ class FleetRun:
 
     def read(
         self,
-        engine: Engine,
+        engine: ReadingEngine,
         limits: ReadingLimits,
         sample: AuditSample = EVERYTHING,
         on_host: OnHost | None = None,

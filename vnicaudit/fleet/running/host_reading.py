@@ -12,7 +12,7 @@ import msgspec
 
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.counting import count
-from vnicaudit.fleet.running.engines.engine import Engine
+from vnicaudit.fleet.running.engines.engine import ReadingEngine
 from vnicaudit.fleet.running.host_queue import HostQueue, HostTask
 from vnicaudit.model.fleet import WORTH_A_RETRY, FailureKind, InventoryHost
 from vnicaudit.model.report import LostRead
@@ -52,7 +52,7 @@ class HostItems(NamedTuple):
 class HostReaders:
     """Threads that read hosts. As many hosts wait to be judged as are read at once, at most."""
 
-    def __init__(self, tasks: HostQueue, engine: Engine, limits: ReadingLimits) -> None:
+    def __init__(self, tasks: HostQueue, engine: ReadingEngine, limits: ReadingLimits) -> None:
         self._tasks = tasks
         self._engine = engine
         self._limits = limits

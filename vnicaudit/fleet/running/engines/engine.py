@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met
 
 
-class Engine(Protocol):
+class ReadingEngine(Protocol):
     """Is asked by several threads at once."""
 
     def attempt(self, host: InventoryHost) -> list[Met]:
