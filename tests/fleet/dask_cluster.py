@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from tests.bench.endpoints.left import listens, until
@@ -53,8 +54,10 @@ class DaskCluster:
     def wait_for_workers(self, *sites: str) -> None:
         """Wait until each of these sites has a worker that has joined."""
         for site in sites:
-            log = self._log(site)
-            until(lambda log=log: b"Registered to" in log.read_bytes(), f"{site} joins")
+            until(partial(self._has_joined, site), f"{site} joins")
+
+    def _has_joined(self, site: str) -> bool:
+        return b"Registered to" in self._log(site).read_bytes()
 
     def kill_worker(self, site: str) -> None:
         """SIGKILL."""
