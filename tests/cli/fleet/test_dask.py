@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -52,9 +52,9 @@ def inventory(folder: Path, uris: list[str], sites: tuple[str, ...] = SITES) -> 
 
 
 def words(folder: Path, hosts: Path, *more: str, state: str = "state") -> list[str]:
-    """The arguments of an audit without a history."""
+    """The arguments of an audit; a host that waits at a gate is not to be given up."""
     given = ("-i", str(hosts), "--state", f"{folder}/{state}", "--format", "json")
-    return ["fleet", "audit", *given, "--retries", "1", *more]
+    return ["fleet", "audit", *given, "--retries", "1", "--deadline", "300", *more]
 
 
 def by_threads(folder: Path, hosts: Path) -> tuple[int, str]:
@@ -75,14 +75,19 @@ def kept(folder: Path) -> int:
     return len(list(folder.glob("state/fleet/audits/*/hosts/0000??")))
 
 
-def started(folder: Path, hosts: Path, cluster: DaskCluster) -> subprocess.Popen[str]:
+@contextmanager
+def started(folder: Path, hosts: Path, cluster: DaskCluster) -> Iterator[subprocess.Popen[str]]:
     """An audit by the cluster, under way."""
     more = ("--engine", "dask", "--scheduler", cluster.address)
-    return subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, str(SCRIPT), *words(folder, hosts, *more)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job may ignore it
-    )  # fmt: skip
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_the_report_is_that_of_the_threads(
