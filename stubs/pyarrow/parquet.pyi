@@ -1,8 +1,9 @@
 from collections.abc import Iterator
+from os import PathLike
 from types import TracebackType
 from typing import BinaryIO
 
-from pyarrow import RecordBatch, Schema
+from pyarrow import RecordBatch, Schema, Table
 
 class ParquetWriter:
     def __init__(self, where: BinaryIO, schema: Schema, *, compression: str) -> None: ...
@@ -33,3 +34,6 @@ class ParquetFile:
         thrift_container_size_limit: int,
     ) -> None: ...
     def iter_batches(self, batch_size: int) -> Iterator[RecordBatch]: ...
+
+def read_table(source: PathLike[str]) -> Table: ...
+def write_table(table: Table, where: PathLike[str]) -> None: ...
