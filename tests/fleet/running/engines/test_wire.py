@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -29,6 +30,9 @@ from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.model.traffic import HostTraffic, NicTraffic
 
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Met
+
 PLAIN = LiveOptions(deadline=7, traffic=0.1)
 
 
@@ -42,7 +46,7 @@ def test_what_a_worker_reads_is_what_is_read_here(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_item_comes_as_it_was() -> None:
-    items = [
+    items: list[Met] = [
         Host("kvm"),
         ReadError("no", "f", 3),
         LostRead("lost", "f", failure="deadline", whole=False),
