@@ -2,30 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import msgspec
 
 from vnicaudit.model.fleet import HostReading, HostStatus
-
-
-class KeptReading(Protocol):
-    """One host's reading (:class:`vnicaudit.fleet.sink.KeptReading`)."""
-
-    @property
-    def host(self) -> str:
-        """Name of the host in the inventory."""
-
-    @property
-    def status(self) -> HostStatus:
-        """Status of the reading."""
-
-    @property
-    def digest(self) -> str:
-        """Digest of all that was judged of the host; empty: not known."""
-
-    def reading(self) -> HostReading:
-        """The reading itself."""
 
 
 class Unpacked(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ delivered, and each domain that was not is an error of its own.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
@@ -50,6 +51,7 @@ def read(
     agent: bool = False,
     threads: int | None = None,
     traffic: float | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> LiveHost[Domain]:
     """Connect read-only and read everything that bears on NICs.
 
@@ -61,7 +63,7 @@ def read(
     Raises TargetError when the host cannot be reached or its domains cannot be listed.
     """
     opened, visit, around = _opened(
-        uri, deadline=deadline, agent=agent, threads=threads, traffic=traffic
+        uri, deadline=deadline, agent=agent, threads=threads, traffic=traffic, clock=clock
     )
     domains = stream(opened, visit, around)
     return LiveHost(opened.host, opened.local, domains, visit.take_traffic, visit.pulse.end)
@@ -84,11 +86,13 @@ def _opened(
     threads: int | None,
     again: bool = False,
     traffic: float | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> tuple[OpenedHost, Visit, Surroundings]:
     where = parse(uri)
     visit = start(
-        where, deadline=deadline, agent=agent, threads=threads, again=again, traffic=traffic
-    )
+        where, deadline=deadline, agent=agent, threads=threads, again=again, traffic=traffic,
+        clock=clock,
+    )  # fmt: skip
     try:
         opened = visit.opened.take()
     except HostSilentError:

@@ -6,7 +6,8 @@ Domains are fetched from the moment they are listed, while the host itself is st
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -95,9 +96,10 @@ def start(
     threads: int | None,
     again: bool = False,
     traffic: float | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Visit:
     """Send a thread to the host; returns at once. ``again``, ``traffic``: see :class:`Visit`."""
-    pulse = Pulse(deadline)
+    pulse = Pulse(deadline, clock)
     size = threads or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
     pending = None if traffic is None else PendingTraffic(traffic, Mailbox(pulse))
     visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {}, again, size, pending)
