@@ -14,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Generic, Protocol, TypeVar, cast
 
-from vnicaudit.base.matching import close_to
+from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 
 Plugin = TypeVar("Plugin")

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 from vnicaudit.errors import UsageError
-from vnicaudit.history.packed_reading import Unpacked
 from vnicaudit.history.place import HistoryPlace, check_extras
-from vnicaudit.model.fleet import FleetAudit, HostReading, KeptReading
+from vnicaudit.model.fleet import FleetAudit, HostReading, KeptReading, Unpacked
 from vnicaudit.model.fleet_counts import FleetCounts
 from vnicaudit.model.history import (
     AuditDetails,

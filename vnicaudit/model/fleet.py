@@ -101,3 +101,28 @@ class KeptReading(Protocol):
 
     def reading(self) -> HostReading:
         """The reading itself, unpacked anew each time."""
+
+
+class Unpacked(msgspec.Struct, frozen=True):
+    """A reading that is in memory."""
+
+    host_reading: HostReading
+
+    @property
+    def host(self) -> str:
+        """Name of the host in the inventory."""
+        return self.host_reading.host.name
+
+    @property
+    def status(self) -> HostStatus:
+        """Status of the reading."""
+        return self.host_reading.status
+
+    @property
+    def digest(self) -> str:
+        """Digest of all that was judged of the host."""
+        return self.host_reading.digest
+
+    def reading(self) -> HostReading:
+        """The reading itself."""
+        return self.host_reading

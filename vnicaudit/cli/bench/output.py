@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from vnicaudit.base.clock import Clock
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.reasons import amount
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.cli.bench.options import FailOn, MeasuringOptions, ReportOptions, report_places

@@ -13,8 +13,8 @@ import msgspec
 from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.side_by_side import CALLS
 from vnicaudit.base.clock import timestamp
-from vnicaudit.base.counting import count
 from vnicaudit.base.deadlines import DaemonCall, TimeUpError
+from vnicaudit.base.wording import count
 from vnicaudit.fleet.running.host_queue import HostQueue, HostTask
 from vnicaudit.model.fleet import WORTH_A_RETRY, FailureKind, InventoryHost
 from vnicaudit.model.live import LiveOptions

@@ -11,13 +11,13 @@ from tests.remedy.planning.planned import selected
 from tests.remedy.works import work
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.domain import DomainConfig, Server
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.live import CloudRecord
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.openstack import Flavor, Image, Property
 from vnicaudit.model.plan import NotPlanned, Planned, Step, UnitStep
 from vnicaudit.model.platform_name import OPENSTACK
-from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.server import CloudServer, NovaVersions, PortBinding, ServerConfig
 from vnicaudit.remedy.planning.cloud.items import CloudPlanner
 from vnicaudit.remedy.planning.judged_item import Judges
