@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path as File
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from msgspec.structs import replace
 
@@ -94,6 +94,8 @@ Outcome = Callable[[Workload, Ends, int], "float | Measured"]
 
 class Engine:
     """Measures what ``outcome`` says: of the workload, the ends, and the number of the run."""
+
+    PATTERNS: ClassVar[dict[str, tuple[str, ...]]] = {"tcp": ("goodput",)}
 
     def __init__(self, outcome: Outcome = lambda *_: 1e9) -> None:
         self.outcome = outcome
