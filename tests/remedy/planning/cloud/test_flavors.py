@@ -103,6 +103,7 @@ def test_only_what_is_named() -> None:
 
 class Crashing(AuditWork):
     def description(self, item: Description, target: str) -> Audited:
+        assert isinstance(item, Flavor)
         crashed = Crashed("VNIC066", FlavorRef(item.name), "ValueError: no")
         return Audited(target, item.name, crashed=(crashed,))
 

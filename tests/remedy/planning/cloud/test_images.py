@@ -140,6 +140,7 @@ def test_images_come_first_by_use() -> None:
 
 class Crashing(AuditWork):
     def description(self, item: Description, target: str) -> Audited:
+        assert isinstance(item, Image)
         crashed = Crashed("VNIC062", ImageRef(item.name), "ValueError: no")
         return Audited(target, item.name, crashed=(crashed,))
 
