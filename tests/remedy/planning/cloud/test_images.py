@@ -21,6 +21,7 @@ from tests.remedy.planning.units import cloud_of
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.description import Description
 from vnicaudit.model.finding import Change, Crashed
+from vnicaudit.model.openstack import Image
 from vnicaudit.model.plan import ImageUnit, NotPlanned, UnitStep
 from vnicaudit.model.refs import ImageRef
 from vnicaudit.model.report import Audited
