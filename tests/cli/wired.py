@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vnicaudit.cli.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform
+from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform
 from vnicaudit.model.platform_name import PlatformName
 
 

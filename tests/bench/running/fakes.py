@@ -15,7 +15,7 @@ from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends, Measured, Needs, SettledWorkload, StartedProgram
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.registry import BenchPlugins
+from vnicaudit.bench.profiles.registry import BenchPlugins
 from vnicaudit.bench.running.arms import Arm, OpenedArm, Switch
 from vnicaudit.bench.running.collector import Collector, SamplingContext
 from vnicaudit.bench.running.forecast import Ahead, VisitPlan

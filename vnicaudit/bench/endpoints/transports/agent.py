@@ -11,7 +11,12 @@ import time
 from collections.abc import Sequence
 from itertools import chain, repeat
 
-from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl, Reach, Transport
+from vnicaudit.bench.endpoints.reach.transport import (
+    EndpointUrl,
+    Transport,
+    TransportConnections,
+    TransportOutput,
+)
 from vnicaudit.errors import (
     ActionError,
     EndpointError,
@@ -42,7 +47,7 @@ _ALLOW = (
 )
 
 
-def connect(where: EndpointUrl, reach: Reach) -> Transport:
+def connect(where: EndpointUrl, reach: TransportConnections) -> Transport:
     """Programs in that guest, as its agent's user, root."""
     if not where.name:
         raise UsageError(f"{where.url}: no domain is named; it is {FORM}")
@@ -83,14 +88,14 @@ class GuestTransport:
         self._host = host
         self._agent = GuestAgent(machine, time)
 
-    def run(self, argv: Sequence[str], seconds: float) -> Answer:
+    def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
         """Run a command to its end."""
         try:
             done = self._agent.execute(argv, seconds=seconds, pauses=chain(_PAUSES, repeat(_PAUSE)))
         except ActionError as error:
             hint = f"; {_ALLOW}" if "disabled" in str(error) else ""
             raise EndpointError(f"{error}{hint}") from None
-        return Answer(done.code, done.stdout, done.stderr)
+        return TransportOutput(done.code, done.stdout, done.stderr)
 
     def interfaces(self) -> list[GuestInterface] | None:
         """The guest's interfaces, as its agent reports them."""
