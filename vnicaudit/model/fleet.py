@@ -78,6 +78,9 @@ class FleetAudit(msgspec.Struct, frozen=True, kw_only=True):
     """The inventory as it was, in its order, those that were not chosen included."""
     chosen_hosts: tuple[str, ...] = msgspec.field(name="chosen", default=())
     """Names of the hosts that were to be read, in the order of the inventory."""
+    compared: bool = False
+    """All hosts of the inventory were read, whole, and compared with one another: what two of them
+    had in common and is not told any more is no longer so."""
     request: str = ""
     """Digest of all that decides on its findings beside the hosts: an audit that was interrupted
     is resumed by the same request alone."""
