@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from vnicaudit.errors import UsageError
-from vnicaudit.history.packed_reading import KeptReading, Unpacked
 from vnicaudit.history.place import HistoryPlace, check_extras
-from vnicaudit.model.fleet import FleetAudit, HostReading
+from vnicaudit.model.fleet import FleetAudit, HostReading, KeptReading, Unpacked
 from vnicaudit.model.fleet_counts import FleetCounts
 from vnicaudit.model.history import (
     AuditDetails,

@@ -9,10 +9,16 @@ from sqlalchemy import Connection, func, or_, select, update
 
 from vnicaudit.history.bulk import Row, insert_rows
 from vnicaudit.history.known import HostCounts, Inventoried, KnownHost, chunks, known_hosts
-from vnicaudit.history.packed_reading import KeptReading
 from vnicaudit.history.rows import digest, milliseconds, printable
 from vnicaudit.history.tables import basis, basis_rule, host, inventory, reading
-from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, HostStatus, InventoryHost
+from vnicaudit.model.fleet import (
+    Coverage,
+    FleetAudit,
+    HostReading,
+    HostStatus,
+    InventoryHost,
+    KeptReading,
+)
 from vnicaudit.text.secrets import masked_message
 
 _ERROR = 500

@@ -20,12 +20,11 @@ from vnicaudit.history.hosts import (
     write_inventory,
 )
 from vnicaudit.history.known import hosts_sharing
-from vnicaudit.history.packed_reading import KeptReading
 from vnicaudit.history.rows import milliseconds
 from vnicaudit.history.tables import audit as audits
 from vnicaudit.history.tables import host, inventory, nic, reading
 from vnicaudit.history.tallies import write_tally
-from vnicaudit.model.fleet import FleetAudit
+from vnicaudit.model.fleet import FleetAudit, KeptReading
 from vnicaudit.model.history import StoredAudit
 
 _AT_ONCE = 64

@@ -10,8 +10,8 @@ import msgspec
 
 from vnicaudit import __version__
 from vnicaudit.base.clock import timestamp
-from vnicaudit.base.counting import count
 from vnicaudit.base.identifiers import time_id
+from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.reports import (
     Reports,
     end_of,

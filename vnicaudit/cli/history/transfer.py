@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import click
 import msgspec
 
-from vnicaudit.base.counting import count
 from vnicaudit.base.opening import as_usage_error, open_regular
+from vnicaudit.base.wording import count
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from vnicaudit.base.clock import timestamp
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.fleet.running.engines.engine import ReadingEngine
 from vnicaudit.fleet.running.host_queue import HostQueue, HostTask
 from vnicaudit.model.fleet import WORTH_A_RETRY, FailureKind, InventoryHost

@@ -51,7 +51,7 @@ class HostSummary(msgspec.Struct, frozen=True):
 
 
 class SpooledHost:
-    """One host's file (:class:`vnicaudit.history.packed_reading.KeptReading`)."""
+    """One host's file (:class:`vnicaudit.model.fleet.KeptReading`)."""
 
     def __init__(self, path: Path, summary: HostSummary) -> None:
         self._path = path
