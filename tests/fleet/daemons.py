@@ -110,7 +110,7 @@ def hosts_daemon(hosts: int, domains: int = 3) -> Iterator[HostsDaemon]:
         make_keys(folder / name)
     tcp, tls = free_port(), free_port()
     (folder / "conf").write_text(_CONF.format(folder=folder, tcp=tcp, tls=tls))
-    process = _started(program, folder)
+    process = started(program, folder, "--listen")
     try:
         until(lambda: listens(tcp) and listens(tls), "libvirtd listens")
         yield HostsDaemon(folder, tcp, tls, process)
@@ -120,8 +120,9 @@ def hosts_daemon(hosts: int, domains: int = 3) -> Iterator[HostsDaemon]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _started(program: str, folder: Path) -> subprocess.Popen[bytes]:
-    words = [program, "--listen", "--config", f"{folder}/conf", "--pid-file", f"{folder}/pid"]
+def started(program: str, folder: Path, *options: str) -> subprocess.Popen[bytes]:
+    """A libvirtd with all that it has in a folder."""
+    words = [program, *options, "--config", f"{folder}/conf", "--pid-file", f"{folder}/pid"]
     if os.geteuid() == 0:
         for path in (folder, *folder.rglob("*")):
             os.chown(path, _NOBODY, _NOBODY)

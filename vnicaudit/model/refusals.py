@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 RefusalCode = Literal[
-    "agent", "backend", "busy", "drift", "edited", "group", "in-use", "kept-original", "locked",
+    "agent", "backend", "busy", "drift", "edited", "group", "held", "in-use", "kept-original", "locked",
     "measuring", "mode", "moved", "node-down", "not-begun", "nova-manage", "nova-release", "other",
-    "owner", "plan", "power", "saved-memory", "shelved", "state", "transient", "unreadable",
-    "whole-only",
+    "owner", "plan", "power", "saved-memory", "shelved", "state", "transient", "unreachable",
+    "unreadable", "whole-only",
 ]  # fmt: skip
 """Documented in docs/reference/refusals.md."""
 

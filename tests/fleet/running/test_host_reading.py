@@ -29,7 +29,7 @@ def read(
     *names: str,
     limits: ReadingLimits = SOON,
     options: HostOptions = NO_OPTIONS,
-) -> dict[str, HostItems]:
+) -> dict[str, HostItems[Met]]:
     """What came of hosts of these names, by name."""
     hosts = [InventoryHost(name, name, options=options) for name in names]
     readers = HostReaders(HostQueue(enumerate(hosts)), reader, LiveOptions(), limits)

@@ -102,6 +102,16 @@ class Platforms:
             raise KeyError(name)
         return kind.read(name, live)
 
+    def read_definitions(
+        self, name: str, live: LiveOptions
+    ) -> Iterator[Host | LiveDefinition | ReadError]:
+        """A live host and the definitions on it. Raises KeyError for a target without, UsageError
+        for one that makes no sense."""
+        kind = self.kind_of(target_of(name, self.targets))
+        if kind is None or kind.definitions is None:
+            raise KeyError(name)
+        return kind.definitions(name, live)
+
     def probe(self, name: str, live: LiveOptions) -> str:
         """A few words on who answers at a live target, such as its host name and version. Raises
         TargetError where nobody answers, KeyError for a target that cannot be tried."""

@@ -16,10 +16,10 @@ from vnicaudit.cli.fleet.options import (
     InventoryOptions,
     RunningOptions,
     SampleOptions,
+    check_traffic,
     chosen_hosts,
     limits_of,
     sample_of,
-    traffic_of,
 )
 from vnicaudit.cli.fleet.sources import sources_of
 from vnicaudit.cli.options.cloud_filters import ServerOptions
@@ -44,6 +44,7 @@ class FleetAuditOptions(msgspec.Struct, frozen=True):
 
     inventory: InventoryOptions
     running: RunningOptions
+    traffic: float | None
     sampling: SampleOptions
     resume: bool
     history: str | None
@@ -121,7 +122,7 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
             options.state,
         ),
         resume=options.resume,
-        traffic=traffic_of(options.running),
+        traffic=check_traffic(options.traffic, options.running),
     )
     _check_baseline(request)
     return request

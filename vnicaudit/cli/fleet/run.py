@@ -136,14 +136,6 @@ def _report(run: FleetRun, reports: Reports, request: FleetRequest) -> RunEnd:
 
 def _tell_summary(run: FleetRun, progress: FleetProgress) -> None:
     """Say on standard error how many hosts were read, and why others were not."""
-    statuses = progress.statuses
-    text = f"Read {statuses['ok']:,} of {count(progress.done, 'host')}"
-    text += f", {count(progress.domains, 'domain')}"
-    if statuses["partial"]:
-        text += f"; {statuses['partial']:,} in part"
-    if statuses["failed"]:
-        text += f"; {statuses['failed']:,} not at all"
-    kinds = ", ".join(f"{number:,} {kind}" for kind, number in progress.failures.most_common())
-    tell(f"{text} ({kinds})" if kinds else text)
+    tell(progress.summary())
     if sentence := coverage_sentence(run.audit.coverage):
         tell(safe(f"Looked at {sentence}"))

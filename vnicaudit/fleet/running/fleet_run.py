@@ -4,6 +4,7 @@ from. Its order is that of the inventory, whatever came first."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,6 +22,9 @@ from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.fleet import FleetAudit, InventoryHost
 from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import Audited, Summary, TargetResult
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Met
 
 OnHost = Callable[[HostSummary], None]
 """Called for each host whose reading is kept."""
@@ -44,7 +48,7 @@ class FleetRun:
 
     def read(
         self,
-        read: ReadHost,
+        read: ReadHost[Met],
         live: LiveOptions,
         limits: ReadingLimits,
         sample: Sample = EVERYTHING,
