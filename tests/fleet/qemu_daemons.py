@@ -18,6 +18,7 @@ from tests.bench.endpoints.left import until
 from tests.fleet.daemons import started
 from tests.not_run import not_run
 from vnicaudit.platforms.libvirt.binding import libvirt
+from vnicaudit.platforms.libvirt.connection import be_silent
 
 _CONF = """\
 unix_sock_dir = "{folder}/run"
@@ -51,6 +52,15 @@ class QemuHost(NamedTuple):
     def uri(self) -> str:
         """How it is reached."""
         return f"qemu+unix:///session?socket={self.folder}/run/libvirt-sock"
+
+    def warm_up(self) -> None:
+        """Wait until it knows what its QEMU can do."""
+        connection = libvirt.open(self.uri)
+        try:
+            connection.getCapabilities()
+            connection.getVersion()
+        finally:
+            connection.close()
 
     def models(self) -> dict[str, str]:
         """Domain -> the model of its NIC, by its definition."""
@@ -108,22 +118,27 @@ class QemuHost(NamedTuple):
 def qemu_hosts(hosts: int) -> Iterator[list[QemuHost]]:
     """So many hosts; all of them are removed at the end."""
     program = shutil.which("libvirtd", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
-    if program is None or shutil.which("qemu-system-x86_64") is None:
+    qemu = shutil.which("qemu-system-x86_64")
+    if program is None or qemu is None:
         not_run("tests", "libvirtd or qemu-system-x86_64 is not installed")
+    be_silent()
     with ExitStack() as stack:
-        yield [stack.enter_context(_host(program, number)) for number in range(hosts)]
+        yield [stack.enter_context(_host(program, number, qemu)) for number in range(hosts)]
 
 
 @contextmanager
-def _host(program: str, number: int) -> Iterator[QemuHost]:
+def _host(program: str, number: int, qemu: str) -> Iterator[QemuHost]:
     folder = Path(tempfile.mkdtemp(prefix="vnicaudit-"))
-    for name in ("run", "home"):
+    for name in ("run", "home", "bin"):
         (folder / name).mkdir()
+    (folder / "bin" / "qemu-system-x86_64").symlink_to(qemu)  # it asks every QEMU that it finds
     (folder / "conf").write_text(_CONF.format(folder=folder, uuid=uuid.uuid4()))
-    process = started(program, folder)
+    process = started(program, folder, path=f"{folder}/bin")
     try:
         until((folder / "run" / "libvirt-sock").exists, "libvirtd listens")
-        yield QemuHost(number, folder, process)
+        host = QemuHost(number, folder, process)
+        host.warm_up()
+        yield host
     finally:
         process.kill()
         process.wait()

@@ -326,7 +326,9 @@ _FLEET = {
     ),
     "top": CommandEntry("Rank the changes to make first, and say why.", _fleet_top),
     "plan": CommandEntry("Write down what would be changed on all hosts.", _fleet_plan),
-    "apply": CommandEntry("Carry out a plan host by host, canaries of each group first.", _fleet_apply),
+    "apply": CommandEntry(
+        "Carry out a plan host by host, canaries of each group first.", _fleet_apply
+    ),
     "serve": CommandEntry("Serve metrics and the page of the fleet, read-only.", _fleet_serve),
     "notify": CommandEntry("Tell channels which findings are new or reopened.", _fleet_notify),
 }

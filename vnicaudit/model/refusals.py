@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 RefusalCode = Literal[
-    "agent", "backend", "busy", "drift", "edited", "group", "held", "in-use", "kept-original", "locked",
-    "measuring", "mode", "moved", "node-down", "not-begun", "nova-manage", "nova-release", "other",
+    "agent", "backend", "busy", "drift", "edited", "group", "held", "in-use", "kept-original",
+    "locked", "measuring", "mode", "moved", "node-down", "not-begun", "nova-manage", "nova-release", "other",
     "owner", "plan", "power", "saved-memory", "shelved", "state", "transient", "unreachable",
     "unreadable", "whole-only",
 ]  # fmt: skip

@@ -20,7 +20,9 @@ from vnicaudit.model.platform_name import PlatformName
 if TYPE_CHECKING:
     from vnicaudit.audit.effective import Resolver
     from vnicaudit.audit.reading.targets import Met
-    from vnicaudit.model.live import LiveOptions
+    from vnicaudit.model.host import Host
+    from vnicaudit.model.live import LiveDefinition, LiveOptions
+    from vnicaudit.model.report import ReadError
 
 
 class Platform(Protocol):

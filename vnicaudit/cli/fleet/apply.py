@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 import click
@@ -87,7 +87,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     state: str | None
     output: OutputOptions
 
-    def remedy(self, hosts: Sequence[InventoryHost]) -> RemedyOptions:
+    def remedy(self, hosts: Iterable[InventoryHost]) -> RemedyOptions:
         """As the other commands on runs take them. The URIs of an inventory are the user's own."""
         from vnicaudit.remedy.trusted_uris import unsafe_parts
 
@@ -143,7 +143,8 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     data = read_plan(options.plan)
     whole = from_json(data, options.plan)
     plan = _of_hosts(whole, chosen)
-    remedy = options.remedy(chosen.hosts)
+    targets = {step.target for step in plan.steps}
+    remedy = options.remedy(host for host in chosen.hosts if host.uri in targets)
     context = _context(options, remedy, chosen.hosts, wiring)
     unsafe, quiet = options.include_unsafe, options.output.quiet
     steps, not_done = split_steps(plan, context.kinds, options.mode, unsafe=unsafe)

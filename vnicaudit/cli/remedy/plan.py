@@ -233,7 +233,9 @@ def _next_step(plan: Plan, path: str, command: str) -> str:
     if not plan.steps:
         return f"Written to {safe(path)}: nothing in it to apply"
     unread = " (not all targets could be read)" if plan.errors else ""
-    return f"Written to {safe(path)}{unread}; next: vnicaudit {command.format(safe(path_word(path)))}"
+    return (
+        f"Written to {safe(path)}{unread}; next: vnicaudit {command.format(safe(path_word(path)))}"
+    )
 
 
 def _write_projects(plan: Plan, folder: str, *, quiet: bool) -> None:

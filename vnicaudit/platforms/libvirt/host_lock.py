@@ -1,9 +1,9 @@
-"""A lock at the host itself, for operators on different machines: a libvirt secret without a value.
+"""A lock at the host itself, for operators on different machines: a libvirt secret, without a value.
 
-libvirt has no lock of its own. It refuses a second secret of one usage, whoever defines it, and does
+libvirt has no lock to offer. It refuses a second secret of one usage, whoever defines it, and does
 so under the lock of its list of secrets (virSecretObjListAdd in src/conf/virsecretobj.c): so one of
-two that come at once has it. The secret outlasts its holder and the daemon; its description says who
-that is.
+two that come at once has it. The secret outlasts its holder and the daemon; its description says
+who that is.
 """
 
 from __future__ import annotations
