@@ -54,7 +54,8 @@ class QemuHost(NamedTuple):
         return f"qemu+unix:///session?socket={self.folder}/run/libvirt-sock"
 
     def warm_up(self) -> None:
-        """Wait until it knows what its QEMU can do."""
+        """Wait until it knows what the QEMUs here can do; the next daemon finds that in the cache
+        that they share."""
         connection = libvirt.open(self.uri)
         try:
             connection.getCapabilities()
@@ -118,22 +119,22 @@ class QemuHost(NamedTuple):
 def qemu_hosts(hosts: int) -> Iterator[list[QemuHost]]:
     """So many hosts; all of them are removed at the end."""
     program = shutil.which("libvirtd", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
-    qemu = shutil.which("qemu-system-x86_64")
-    if program is None or qemu is None:
+    if program is None or shutil.which("qemu-system-x86_64") is None:
         not_run("tests", "libvirtd or qemu-system-x86_64 is not installed")
     be_silent()
     with ExitStack() as stack:
-        yield [stack.enter_context(_host(program, number, qemu)) for number in range(hosts)]
+        cache = stack.enter_context(tempfile.TemporaryDirectory(prefix="vnicaudit-"))
+        os.chmod(cache, 0o777)
+        yield [stack.enter_context(_host(program, number, cache)) for number in range(hosts)]
 
 
 @contextmanager
-def _host(program: str, number: int, qemu: str) -> Iterator[QemuHost]:
+def _host(program: str, number: int, cache: str) -> Iterator[QemuHost]:
     folder = Path(tempfile.mkdtemp(prefix="vnicaudit-"))
-    for name in ("run", "home", "bin"):
+    for name in ("run", "home"):
         (folder / name).mkdir()
-    (folder / "bin" / "qemu-system-x86_64").symlink_to(qemu)  # it asks every QEMU that it finds
     (folder / "conf").write_text(_CONF.format(folder=folder, uuid=uuid.uuid4()))
-    process = started(program, folder, path=f"{folder}/bin")
+    process = started(program, folder, cache=cache)
     try:
         until((folder / "run" / "libvirt-sock").exists, "libvirtd listens")
         host = QemuHost(number, folder, process)

@@ -1,4 +1,5 @@
-"""A lock at the host itself, for operators on different machines: a libvirt secret, without a value.
+"""A lock at the host itself, for operators on different machines: a libvirt secret without a
+value.
 
 libvirt has no lock to offer. It refuses a second secret of one usage, whoever defines it, and does
 so under the lock of its list of secrets (virSecretObjListAdd in src/conf/virsecretobj.c): so one of
