@@ -6,9 +6,9 @@ from typing import Literal, get_args
 
 RefusalCode = Literal[
     "agent", "backend", "busy", "drift", "edited", "group", "held", "in-use", "kept-original",
-    "locked", "measuring", "mode", "moved", "node-down", "not-begun", "nova-manage", "nova-release", "other",
-    "owner", "plan", "power", "saved-memory", "shelved", "state", "transient", "unreachable",
-    "unreadable", "whole-only",
+    "locked", "measuring", "mode", "moved", "node-down", "not-begun", "nova-manage",
+    "nova-release", "other", "owner", "plan", "power", "saved-memory", "shelved", "state",
+    "transient", "unreachable", "unreadable", "whole-only",
 ]  # fmt: skip
 """Documented in docs/reference/refusals.md."""
 
