@@ -25,10 +25,11 @@ from vnicaudit.cli.fleet.progress import FleetProgress
 from vnicaudit.cli.fleet.request import FleetRequest, digest_of
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.wiring import Wiring
-from vnicaudit.errors import UsageError
+from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.fleet.running.fleet_run import FleetRun
 from vnicaudit.fleet.running.lock import fleet_lock
-from vnicaudit.fleet.running.spool import Spool, SpoolFolder
+from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
+from vnicaudit.fleet.sink import ReadingSink
 from vnicaudit.model.fleet import FleetAudit
 from vnicaudit.model.report import RunEnd
 from vnicaudit.reports.coverage import coverage_sentence
@@ -39,14 +40,17 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
     """Audit the fleet, report, and hand on what was read; the exit code."""
     _tell_notes(request)
     with fleet_lock(request.state), ExitStack() as stack:
-        history = request.history
-        sink = wiring.sink(history.place, history.is_named, request.audit.quiet)
+        try:
+            sink, is_remembered = _sink(request, wiring), True
+        except HistoryError as error:
+            tell(safe(f"Warning: {error}; hosts are read and reported, and nothing is remembered"))
+            sink, is_remembered = None, False
         reports = Reports(request.audit, stack)
         folder = SpoolFolder(request.state)
         spool = _resumed(request, folder) if request.resume else _new_spool(request, folder)
         work = audit_work(request.audit, regrades=True, with_rows=True)
         run = FleetRun(work, spool, spool.audit())
-        progress = FleetProgress(len(run.audit.chosen), enabled=not request.audit.quiet)
+        progress = FleetProgress(len(run.audit.chosen_hosts), enabled=not request.audit.quiet)
         _read(run, request, wiring, progress)
         end = _report(run, reports, request)
         finished = msgspec.structs.replace(run.audit, finished=end.finished)
@@ -57,7 +61,14 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
     if not request.audit.quiet:
         _tell_summary(run, progress)
     is_baseline = reports.writes_baseline and not end.is_partial
-    return 0 if is_baseline else exit_code(run, request.audit)
+    code = 0 if is_baseline else exit_code(run, request.audit)
+    return code if is_remembered or code > 1 else HistoryError.exit_code
+
+
+def _sink(request: FleetRequest, wiring: Wiring) -> ReadingSink | None:
+    """What remembers the audit. Raises HistoryError where it cannot."""
+    history = request.history
+    return wiring.sink(history.place, history.is_named, request.audit.quiet)
 
 
 def _tell_notes(request: FleetRequest) -> None:
@@ -66,7 +77,7 @@ def _tell_notes(request: FleetRequest) -> None:
         tell(safe(f"Note: {note if redactor is None else redactor.text(note)}"))
 
 
-def _new_spool(request: FleetRequest, folder: SpoolFolder) -> Spool:
+def _new_spool(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     """The spool of a new audit."""
     if folder.unfinished() is not None and not request.audit.quiet:
         tell("Note: the last audit was interrupted; --resume would have gone on with it")
@@ -77,19 +88,25 @@ def _new_spool(request: FleetRequest, folder: SpoolFolder) -> Spool:
         version=__version__,
         coverage=request.coverage,
         hosts=request.selection.inventory.hosts,
-        chosen=tuple(host.name for host in request.drawn),
+        chosen_hosts=tuple(host.name for host in request.drawn),
         request=digest_of(request),
     )
     spool.write_audit(audit)
     return spool
 
 
-def _resumed(request: FleetRequest, folder: SpoolFolder) -> Spool:
+def _resumed(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     """The spool of the audit that was interrupted. Raises UsageError where there is none, or where
     it was another request."""
     spool = folder.unfinished()
     if spool is None:
-        raise UsageError("--resume: the last audit was not interrupted; leave --resume out")
+        last = folder.finished()
+        there = (
+            f"no audit is kept in {request.state}"
+            if last is None
+            else (f"the last audit was not interrupted: {last.folder.name} came to its end")
+        )
+        raise UsageError(f"--resume: {there}; leave --resume out")
     audit = spool.audit()
     if audit.request != digest_of(request):
         raise UsageError(
@@ -114,7 +131,7 @@ def _read(run: FleetRun, request: FleetRequest, wiring: Wiring, progress: FleetP
         run.read(platforms.read_live, live, request.limits, sample, progress)
     except KeyboardInterrupt:
         progress.clear()
-        kept = f"{progress.done:,} of {count(len(run.audit.chosen), 'host')}"
+        kept = f"{progress.done:,} of {count(len(run.audit.chosen_hosts), 'host')}"
         tell(f"{kept} were read and are kept; the same command with --resume goes on")
         raise
     finally:

@@ -13,7 +13,7 @@ from vnicaudit.errors import ActionError, SilentError
 from vnicaudit.model.host_lock import HostLock
 from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
-from vnicaudit.remedy.cloud import Reach
+from vnicaudit.remedy.cloud import CloudAccess
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ class Session:
     def __init__(
         self,
         adapters: Adapters,
-        reach: Reach,
+        reach: CloudAccess,
         state: StateFolder,
         deadline: float,
         stack: ExitStack,
