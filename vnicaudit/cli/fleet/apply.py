@@ -36,9 +36,9 @@ from vnicaudit.cli.options.remedy import (
     run_context,
 )
 from vnicaudit.cli.options.state import state_option
+from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell, telling
 from vnicaudit.cli.output.stdout import emit, flush
-from vnicaudit.cli.process import hang_up_noted
 from vnicaudit.cli.remedy.apply import print_dry_run, read_plan, split_steps
 from vnicaudit.cli.remedy.run_output import check_format, confirm, print_run, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring

@@ -38,7 +38,7 @@ from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY, PlanGroupBy
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
-    from vnicaudit.cli.platforms import PlatformRegistry
+    from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.fleet.running.host_reading import HostItems, ReadingLimits
     from vnicaudit.remedy.planning.target_planner import ReadHosts
 
