@@ -14,11 +14,11 @@ from vnicaudit.model.fleet import FailureKind, HostStatus
 
 
 class HostDone(Protocol):
-    """What came of one host."""
+    """The result of one host."""
 
     @property
     def status(self) -> HostStatus:
-        """Whether it was read."""
+        """How far it was read."""
 
     @property
     def failure(self) -> FailureKind | None:

@@ -28,7 +28,7 @@ class HostWithLock(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the host."""
 
     def take_lock(self, lock: HostLock) -> HostLock:
         """The lock that is there now."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
 from tests.fleet.daemons import write_host
 from vnicaudit import __version__
-from vnicaudit.audit.reading.targets import Met
 from vnicaudit.cli.fleet import dask_worker
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.fleet.running.engines.one_try import one_try
@@ -29,6 +29,9 @@ from vnicaudit.model.host import Host
 from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.model.traffic import HostTraffic, NicTraffic
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Met
 
 PLAIN = LiveOptions(deadline=7, traffic=0.1)
 
