@@ -59,8 +59,8 @@ class _Item(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class HostAnswer(msgspec.Struct, frozen=True):
-    """The items that a worker read of a host. ``refused``: why it read nothing, where that is no fault of
-    the host."""
+    """The items that a worker read of a host. ``refused``: why it read nothing, where that is no
+    fault of the host."""
 
     worker: str
     refused: str = ""
