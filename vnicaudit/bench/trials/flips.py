@@ -26,7 +26,7 @@ from vnicaudit.bench.running.run import reporting_where_stored
 from vnicaudit.bench.running.settling import settled_profile
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_terms
 from vnicaudit.errors import ActionError, VnicauditError
-from vnicaudit.model.measurement import BenchResult, Decision, Design
+from vnicaudit.model.measurement import BenchResult, Decision, Design, Sample
 from vnicaudit.model.plan import Step
 from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.apply import RunContext, apply
@@ -42,6 +42,30 @@ class Flipping(Protocol):
     def to(self, arm: str) -> None:
         """Have the guest be as before, or as after. Raises VnicauditError where it cannot be: it
         is as before then, as far as the message says."""
+
+
+Visit = tuple[str, list[Slot]]
+"""An arm, and what is run in it between two changes."""
+
+
+def others_first(arm: str, rest: list[Slot], visits: Sequence[Visit]) -> list[Visit]:
+    """The visits that are still to be made where one of ``arm`` was cut short: the next one of the
+    other arm first, then the ``rest`` of this one. Without another one, all as it was."""
+    at = next((place for place, (other, _slots) in enumerate(visits) if other != arm), None)
+    mine = [(arm, rest)] if rest else []
+    if at is None:
+        return [*mine, *visits]
+    return [visits[at], *mine, *visits[:at], *visits[at + 1 :]]
+
+
+def remaining(slots: Sequence[Slot], last: Sample) -> list[Slot]:
+    """Runs of a visit that are still to be made, after that one."""
+    place = next(
+        at
+        for at, slot in enumerate(slots)
+        if (slot.block, slot.workload) == (last.block, last.workload)
+    )
+    return list(slots[place + 1 :])
 
 
 class FlippedNic(NamedTuple):
@@ -71,19 +95,27 @@ class Flips:
         with reporting_where_stored(kept, self._request.listener):
             measuring = self._begin(kept)
             try:
-                last = ""
-                for arm, slots in self._visits():
-                    if arm == last:  # a turn is a plug, or a boot, of its own
-                        flipping.to(AFTER if arm == BEFORE else BEFORE)
-                    flipping.to(arm)
-                    last = arm
-                    if self._visit(measuring, arm, slots).action == "stop":
-                        break
+                self._take_turns(measuring, flipping)
                 result = measuring.conclude()
             except BaseException:
                 self._give_back(flipping)
                 raise
             return self._finished(flipping, result, kept)
+
+    def _take_turns(self, measuring: Measuring, flipping: Flipping) -> None:
+        """All turns, or as many as it takes."""
+        last, visits = "", self._visits()
+        while visits:
+            (arm, slots), *visits = visits
+            if arm == last:  # a turn is a plug, or a boot, of its own
+                flipping.to(AFTER if arm == BEFORE else BEFORE)
+            flipping.to(arm)
+            last = arm
+            step = self._visit(measuring, arm, slots)
+            if step.action == "stop":
+                return
+            if step.action == "away":
+                visits = others_first(arm, remaining(slots, measuring.samples[-1]), visits)
 
     def _finished(
         self, flipping: Flipping, result: BenchResult, kept: StoredMeasurement
@@ -161,7 +193,7 @@ class Flips:
             measuring.note_setups([opened], places.setups([opened]), places.labels([opened]))
             self._found.add(arm)
 
-    def _visits(self) -> list[tuple[str, list[Slot]]]:
+    def _visits(self) -> list[Visit]:
         """Which arm, and what is run in it, in order."""
         names = [workload.id for workload in self._request.profile.workloads]
         terms = self._terms().terms
