@@ -111,7 +111,7 @@ def test_how_long_the_load_was_in_fact_is_the_engines_to_say(
         covariates,
         "read_end",
         lambda end, _which, _address: SimpleNamespace(
-            cpu=readings[end.url].pop(0), nics=None, pressure=None
+            cpu=readings[end.url].pop(0), nics=None, pressure=None, others=None
         ),
     )
     monkeypatch.setattr(

@@ -43,13 +43,14 @@ def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) ->
     rails = (*_rails(a.guard_rails, first, names[0]), *_rails(b.guard_rails, second, names[1]))
     paths = (*_paths(a, first, names[0]), *_paths(b, second, names[1]))
     workloads = tuple(one for one in a.workloads if one.id in {each.id for each in b.workloads})
-    results = compare(samples, workloads, *names, terms, paths)
+    made = sorted(samples, key=lambda each: each.order) if _one_run(a.run, b.run) else samples
+    results = compare(made, workloads, *names, terms, paths)
     fell: tuple[str, ...] = ()
     unproven: tuple[str, ...] = ()
     if terms.design != "paths":
         question = Question(workloads, *names, terms.design)
-        fell = catastrophe(samples, question) + silence(samples, workloads, *names)
-        unproven = unproven_falls(samples, question)
+        fell = catastrophe(made, question) + silence(made, workloads, *names)
+        unproven = unproven_falls(made, question)
     failures = failure_words(samples, workloads, *names)
     return BenchResult(
         run=_run(a.run, b.run, terms),
