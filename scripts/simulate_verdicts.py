@@ -29,7 +29,7 @@ from vnicaudit.bench.judging.stopping import stop_early
 from vnicaudit.bench.judging.terms import DEFAULT, QUICK, Terms, alphas_of_turns, usual_turns
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.bench.profiles.keys import RUNS_PER_TURN
-from vnicaudit.bench.trials.flips import Visit, others_first
+from vnicaudit.bench.trials.turning import Visit, others_first
 from vnicaudit.model.measurement import Sample, Workload
 
 PAGE = Path(__file__).parents[1] / "docs/explanation/measuring.md"

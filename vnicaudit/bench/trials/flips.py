@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from itertools import groupby
 from typing import Literal, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from vnicaudit.bench import history
 from vnicaudit.bench.history import StoredMeasurement
-from vnicaudit.bench.judging.order import Slot, turns
+from vnicaudit.bench.judging.order import Slot
 from vnicaudit.bench.judging.stopping import NextRun
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
@@ -25,8 +24,9 @@ from vnicaudit.bench.running.rails import RailStates as Rails
 from vnicaudit.bench.running.run import reporting_where_stored
 from vnicaudit.bench.running.settling import settled_profile
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_terms
+from vnicaudit.bench.trials.turning import take_turns, visits_of
 from vnicaudit.errors import ActionError, VnicauditError
-from vnicaudit.model.measurement import BenchResult, Decision, Design, Sample
+from vnicaudit.model.measurement import BenchResult, Decision, Design
 from vnicaudit.model.plan import Step
 from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.apply import RunContext, apply
@@ -42,30 +42,6 @@ class Flipping(Protocol):
     def to(self, arm: str) -> None:
         """Have the guest be as before, or as after. Raises VnicauditError where it cannot be: it
         is as before then, as far as the message says."""
-
-
-Visit = tuple[str, list[Slot]]
-"""An arm, and what is run in it between two changes."""
-
-
-def others_first(arm: str, rest: list[Slot], visits: Sequence[Visit]) -> list[Visit]:
-    """The visits that are still to be made where one of ``arm`` was cut short: the next one of the
-    other arm first, then the ``rest`` of this one. Without another one, all as it was."""
-    at = next((place for place, (other, _slots) in enumerate(visits) if other != arm), None)
-    mine = [(arm, rest)] if rest else []
-    if at is None:
-        return [*mine, *visits]
-    return [visits[at], *mine, *visits[:at], *visits[at + 1 :]]
-
-
-def remaining(slots: Sequence[Slot], last: Sample) -> list[Slot]:
-    """Runs of a visit that are still to be made, after that one."""
-    place = next(
-        at
-        for at, slot in enumerate(slots)
-        if (slot.block, slot.workload) == (last.block, last.workload)
-    )
-    return list(slots[place + 1 :])
 
 
 class FlippedNic(NamedTuple):
@@ -85,6 +61,7 @@ class Flips:
         self._path = guest_path(guest.uri, guest.uuid, request.peer)
         self._mac = guest.mac
         self._rails: Rails = {}
+        self._last = ""
         self._found: set[str] = set()
         self._said: set[str] = set()
 
@@ -95,27 +72,16 @@ class Flips:
         with reporting_where_stored(kept, self._request.listener):
             measuring = self._begin(kept)
             try:
-                self._take_turns(measuring, flipping)
+                take_turns(
+                    measuring,
+                    visits_of(self._terms()),
+                    lambda arm, slots: self._visit(measuring, flipping, arm, slots),
+                )
                 result = measuring.conclude()
             except BaseException:
                 self._give_back(flipping)
                 raise
             return self._finished(flipping, result, kept)
-
-    def _take_turns(self, measuring: Measuring, flipping: Flipping) -> None:
-        """All turns, or as many as it takes."""
-        last, visits = "", self._visits()
-        while visits:
-            (arm, slots), *visits = visits
-            if arm == last:  # a turn is a plug, or a boot, of its own
-                flipping.to(AFTER if arm == BEFORE else BEFORE)
-            flipping.to(arm)
-            last = arm
-            step = self._visit(measuring, arm, slots)
-            if step.action == "stop":
-                return
-            if step.action == "away":
-                visits = others_first(arm, remaining(slots, measuring.samples[-1]), visits)
 
     def _finished(
         self, flipping: Flipping, result: BenchResult, kept: StoredMeasurement
@@ -146,8 +112,14 @@ class Flips:
         except VnicauditError as error:
             self._request.listener.says(f"the guest is not as it was before: {error}")
 
-    def _visit(self, measuring: Measuring, arm: str, slots: list[Slot]) -> NextRun:
-        """All runs between two changes."""
+    def _visit(
+        self, measuring: Measuring, flipping: Flipping, arm: str, slots: list[Slot]
+    ) -> NextRun:
+        """All runs between two changes. A turn is a plug, or a boot, of its own."""
+        if arm == self._last:
+            flipping.to(AFTER if arm == BEFORE else BEFORE)
+        flipping.to(arm)
+        self._last = arm
         with ExitStack() as stack:
             opened = self._open(stack, measuring, arm)
             measuring.warm_up([opened])
@@ -192,20 +164,6 @@ class Flips:
             places.require([opened], self._request.profile.workloads)
             measuring.note_setups([opened], places.setups([opened]), places.labels([opened]))
             self._found.add(arm)
-
-    def _visits(self) -> list[Visit]:
-        """Which arm, and what is run in it, in order."""
-        names = [workload.id for workload in self._request.profile.workloads]
-        terms = self._terms().terms
-        slots = turns(
-            (BEFORE, AFTER), names, terms.looks[-1], self._request.seed, terms.runs_per_turn
-        )
-        return [
-            (arm, list(run))
-            for (arm, _turn), run in groupby(
-                slots, key=lambda slot: (slot.arm, slot.block // terms.runs_per_turn)
-            )
-        ]
 
     def _terms(self) -> MeasurementTerms:
         return trial_terms(self._request, self._design)
