@@ -14,6 +14,7 @@ from tests.bench.silent import SilentListener
 from tests.bench.trials.shadow_fakes import OLD, SHADOW, UUID, World, definition, installed, note
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.judging.stopping import NextRun
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.bench.paths import PathOption
@@ -30,7 +31,10 @@ from vnicaudit.model.machine import Traffic
 from vnicaudit.model.measurement import Path, Ran, Workload
 
 _WORK = Workload(id="tcp", engine="iperf3", pattern="tcp", decides=("goodput",))
-_PROFILE = Profile(name="mine", title="", workloads=(_WORK,), looks=(2,), alphas=(0.05,))
+_PROFILE = Profile(
+    name="mine", title="", workloads=(_WORK,), looks=(2,), alphas=(0.05,), turns=(2,),
+    runs_per_turn=1,
+)  # fmt: skip
 
 
 class Peer:
@@ -74,7 +78,7 @@ class Places:
         return []
 
     def labels(self, opened: Iterable[OpenedArm]) -> dict[str, str]:
-        assert [one.arm.name for one in opened] == ["before"]
+        assert [one.arm.path.address for one in opened] == ["192.0.2.9"]
         return {"vcpus": "2"}
 
 
@@ -101,7 +105,7 @@ class Trial:
         monkeypatch.setattr(shadow, "OpenedEndpoints", self.places)
         monkeypatch.setattr(shadow, "require_tools", lambda *_: None)
         monkeypatch.setattr(shadow, "Measuring", self._measuring)
-        monkeypatch.setattr(Made, "_witness", lambda *_: SilentListener())
+        monkeypatch.setattr(Made, "_tap", lambda *_: "vnet1")
 
     def measure(self, address: str = "192.0.2.9/24", profile: Profile = _PROFILE) -> object:
         order = TrialRequest(
@@ -118,6 +122,8 @@ class Trial:
         trial = self
 
         class Measuring:
+            samples = ()
+
             def note_setups(self, *_: object) -> None:
                 """Noted."""
 
@@ -128,11 +134,13 @@ class Trial:
                 assert shared  # both NICs are the one guest's
 
             def warm_up(self, opened: Sequence[OpenedArm]) -> None:
-                assert [one.arm.name for one in opened] == ["before", "after"]
+                (self._only,) = opened
 
-            def stretch(self, _opened: object, slots: Sequence[Any]) -> None:
+            def stretch(self, opened: Sequence[OpenedArm], slots: Sequence[Any]) -> NextRun:
                 trial.during()
+                assert {slot.arm for slot in slots} == {one.arm.name for one in opened}
                 trial.runs += [slot.arm for slot in slots]
+                return NextRun("go-on")
 
             def conclude(self) -> str:
                 return "the result"
@@ -148,27 +156,37 @@ def trial(tmp_path: Folder, monkeypatch: pytest.MonkeyPatch) -> Trial:
 def test_both_are_measured_in_turns_and_all_is_as_it_was(trial: Trial) -> None:
     before, live = trial.world.guest.state(), trial.world.live()
     assert trial.measure() == "the result"
-    assert sorted(trial.runs) == ["after", "after", "before", "before"]
+    assert trial.runs == ["before", "after", "after", "before"]
     target = f"agent://{UUID}?connect=qemu:///system"
     assert trial.places.opened == [
-        ("before", f"{target}&address=192.0.2.1", OLD),
-        ("after", f"{target}&address=192.0.2.9", SHADOW),
+        ("before", f"{target}&address=192.0.2.1", OLD),  # is not measured
+        *((arm, f"{target}&address=192.0.2.9", SHADOW) for arm in trial.runs),
     ]
     assert (trial.world.guest.state(), trial.world.live()) == (before, live)
     assert list(ShadowNotes(trial.state).all()) == []
     assert trial.world.told == [
-        f"plugging the shadow NIC {SHADOW} in", "the shadow NIC is out again",
+        words for arm in trial.runs
+        for words in (f"plugging the shadow NIC {SHADOW} in, {arm}", "the shadow NIC is out again")
     ]  # fmt: skip
 
 
-def test_the_candidate_is_what_is_planned(trial: Trial) -> None:
-    seen = []
+def test_every_turn_is_a_plug_of_what_is_and_of_what_is_planned(trial: Trial) -> None:
+    """The NIC that serves is never measured: it could not be plugged in again."""
+    seen: list[bytes] = []
     trial.during = lambda: seen.append(trial.world.live())
     trial.measure()
-    (running,) = seen
-    assert running.count(b"<interface ") == 2
-    assert running.count(b"<model type='virtio'/>") == 1
-    assert b"vnet1" not in running, "libvirt chooses the tap"
+    for arm, running in zip(trial.runs, seen, strict=True):
+        assert running.count(b"<interface ") == 2
+        assert running.count(b"<model type='virtio'/>") == (arm == "after")
+        assert running.count(b"<model type='e1000'/>") == 2 - (arm == "after")
+        assert running.count(b"<target ") == 1, "libvirt chooses the tap of a shadow"
+    assert sum("behind attach" in place for place in trial.world.passed) == 4
+
+
+def test_a_port_of_a_switch_now(trial: Trial) -> None:
+    port = b"<virtualport type='openvswitch'/></interface>"
+    trial.world.running = trial.world.persistent.replace(b"</interface>", port)
+    _refused(trial, "a second NIC would need a port of its own")
 
 
 def test_an_error_while_it_measures(trial: Trial) -> None:
