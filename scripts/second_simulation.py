@@ -364,7 +364,9 @@ def alike_on_levels(before: list[float], after: list[float]) -> bool:
     if min(len(low), len(high)) < 2 or gaps[at - 1] <= max(0.05, widest):
         return False
     for level in (low, high):
-        ends = [[value for value in arm if level[0] <= value <= level[-1]] for arm in (before, after)]
+        ends = [
+            [value for value in arm if level[0] <= value <= level[-1]] for arm in (before, after)
+        ]
         if all(ends) and max(ends[0]) >= min(ends[1]) and max(ends[1]) >= min(ends[0]):
             return True
     return False

@@ -40,9 +40,7 @@ _SLOWED_AFTER: tuple[Verdict, ...] = ("regressed", "equivalent")
 _SLOWED_BEFORE: tuple[Verdict, ...] = ("improved", "equivalent", "not-worse")
 """What is said wrongly where others slowed that arm down."""
 
-_LEVELS = (
-    "turns fall on two levels, and on the same level both arms are alike: more turns would decide it"
-)
+_LEVELS = "turns fall on two levels, and on the same level both arms are alike: more turns would decide it"
 
 
 def compare(

@@ -62,7 +62,11 @@ def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) ->
         guard_rails=rails,
         results=results,
         decision=decide(
-            results, terms, guard_rails=rails, catastrophe=fell, failures=failures,
+            results,
+            terms,
+            guard_rails=rails,
+            catastrophe=fell,
+            failures=failures,
             unproven=unproven,
         ),
     )

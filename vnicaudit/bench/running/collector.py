@@ -165,9 +165,7 @@ class Collector:
         self._since = time.monotonic()
         return step
 
-    def _until_it_counts(
-        self, slot: Slot, arms: Mapping[str, OpenedArm], judge: Judge
-    ) -> NextRun:
+    def _until_it_counts(self, slot: Slot, arms: Mapping[str, OpenedArm], judge: Judge) -> NextRun:
         """One run that counts; and as many more, in any of the arms, as it takes to be sure."""
         again = False
         while True:

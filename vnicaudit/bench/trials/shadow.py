@@ -143,9 +143,7 @@ class Shadow:
         if number is None:
             raise RefusedError(f"{self._guest.mac} is not one NIC of the definition")
         nic = nic_of(texts.reading.definition_of(definition, self._guest.uri), self._guest.mac)
-        check_nic(
-            self._runs(self._guest.mac), nic, texts.reading.children_of(definition, number)
-        )
+        check_nic(self._runs(self._guest.mac), nic, texts.reading.children_of(definition, number))
         return texts.elements.beside(definition, number, mac)
 
     def _check_none_left(self) -> None:
