@@ -16,7 +16,15 @@ from vnicaudit.bench.judging.stopping import NextRun, State, next_step
 from vnicaudit.bench.judging.terms import Terms, alphas_of_turns
 from vnicaudit.bench.judging.verdict import HARMLESS, decide, newly_failed_rails
 from vnicaudit.model.measurement import (
-    Comparison, Covariates, Decision, Design, Failure, GuardRail, Sample, Witness, Workload,
+    Comparison,
+    Covariates,
+    Decision,
+    Design,
+    Failure,
+    GuardRail,
+    Sample,
+    Witness,
+    Workload,
 )  # fmt: skip
 
 ARMS = ("before", "after")

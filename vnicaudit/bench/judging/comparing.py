@@ -24,8 +24,8 @@ from vnicaudit.bench.judging.effect import (
 )
 from vnicaudit.bench.judging.levels import are_only_levels
 from vnicaudit.bench.judging.shifts import Shift
-from vnicaudit.bench.judging.silence import silent_workloads
 from vnicaudit.bench.judging.sides import Side, Sides, effect_notes, runs_of, side_notes
+from vnicaudit.bench.judging.silence import silent_workloads
 from vnicaudit.bench.judging.statistics import holm, median, median_interval, variation
 from vnicaudit.bench.judging.terms import Terms, between_key
 from vnicaudit.bench.judging.verdict import fewest_runs, may_be_chance, verdict_of
@@ -40,7 +40,10 @@ _SLOWED_AFTER: tuple[Verdict, ...] = ("regressed", "equivalent")
 _SLOWED_BEFORE: tuple[Verdict, ...] = ("improved", "equivalent", "not-worse")
 """What is said wrongly where others slowed that arm down."""
 
-_LEVELS = "turns fall on two levels, and on the same level both arms are alike: more turns would decide it"
+_LEVELS = (
+    "turns fall on two levels, and on the same level both arms are alike: more turns would decide "
+    "it"
+)
 
 
 def compare(

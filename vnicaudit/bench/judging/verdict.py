@@ -76,8 +76,8 @@ def decide(
     guard rail that the change broke, and a catastrophe. Kept is what made nothing worse and
     something better. What stays undecided is kept or not as the terms say. ``failures``: workload
     -> why it was not measured; ``unproven``: why what looked like a catastrophe is called none: it
-    is told, and nothing is kept for having caused none; ``troubles``: what guard rails saw before the first run that was
-    not as it should be, told where runs came to nothing.
+    is told, and nothing is kept for having caused none; ``troubles``: what guard rails saw before
+    the first run that was not as it should be, told where runs came to nothing.
     """
     if unproven:
         terms = replace(terms, catastrophe_only=False)

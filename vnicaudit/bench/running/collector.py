@@ -152,8 +152,8 @@ class Collector:
         self, slots: Sequence[Slot], arms: Mapping[str, OpenedArm], judge: Judge
     ) -> NextRun:
         """Make these runs, some of them again, until there is nothing left to do or the judge says
-        stop, or that the other arm is to have its turn; what it said last. Raises EndpointError where an end stays lost, the load keeps taking
-        another NIC, or the judge gives up."""
+        stop, or that the other arm is to have its turn; what it said last. Raises EndpointError
+        where an end stays lost, the load keeps taking another NIC, or the judge gives up."""
         self._forecast.prepared(time.monotonic() - self._since)
         step = NextRun("go-on")
         for at, slot in enumerate(slots):
