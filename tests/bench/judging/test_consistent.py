@@ -98,7 +98,8 @@ class Mixture:
 
 def measured(mixture: Mixture) -> tuple[list[Sample], NextRun]:
     """The runs, as the collector would make them, to the end."""
-    terms, samples, step = mixture.terms, [], NextRun("go-on")
+    samples: list[Sample] = []
+    terms, step = mixture.terms, NextRun("go-on")
     for arm, block in _order(mixture):
         for workload in WORKLOADS:
             here = arm

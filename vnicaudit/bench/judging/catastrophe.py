@@ -187,8 +187,10 @@ def _rows_of(
     since: list[Sample] = []
 
     def row(*, open_: bool) -> BadRow:
-        told = (tuple(each) for each in (before[:known], bad, among, since))
-        return BadRow(workload, metric, *told, least=least, open=open_)
+        return BadRow(
+            workload, metric, tuple(before[:known]), tuple(bad), tuple(among), tuple(since), least,
+            open_,
+        )  # fmt: skip
 
     for each in runs:
         if each.arm == before_arm:
