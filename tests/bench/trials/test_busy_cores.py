@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from vnicaudit.cli.adapters import adapters
 
 from tests.bench.endpoints.left import until
 from tests.bench.judging.made import TCP
@@ -23,8 +24,8 @@ from tests.bench.two_links import TwoLinks, two_links
 from tests.not_run import not_run
 from tests.remedy.applying.fakes import World
 from vnicaudit.bench import history
+from vnicaudit.bench.endpoints.paths import PathOption, parse_paths
 from vnicaudit.bench.facts.validity import ValidityLimits
-from vnicaudit.bench.paths import PathOption, parse_paths
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.forecast import Ahead
 from vnicaudit.bench.running.opening import LineFacts
@@ -33,7 +34,6 @@ from vnicaudit.bench.trials import flips, single_flip
 from vnicaudit.bench.trials.flips import FlippedNic, Flips
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest
 from vnicaudit.bench.trials.single_flip import SingleFlip
-from vnicaudit.cli.adapters import adapters
 from vnicaudit.model.measurement import BenchResult, Workload
 
 pytestmark = [pytest.mark.rig, pytest.mark.alone]  # it leaves no CPU to any other test

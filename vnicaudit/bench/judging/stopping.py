@@ -35,11 +35,11 @@ ATTEMPTS = 3
 class NextRun(msgspec.Struct, frozen=True):
     """The next action of a measurement. ``again``: the run that was made last, in the same block,
     and in ``arm``; empty: in the same one. ``away``: this turn of the arm ends here, and the other
-    arm has its next one now. ``give-up``: nothing comes back in any arm. ``why``: for the user;
+    arm has its next one now. ``give-up``: nothing comes back in any arm. ``reason``: for the user;
     empty where it simply goes on. ``catastrophe``: the reasons, where it is one."""
 
     action: Literal["go-on", "again", "away", "stop", "give-up"]
-    why: str = ""
+    reason: str = ""
     catastrophe: tuple[str, ...] = ()
     arm: str = ""
 
@@ -65,7 +65,7 @@ def next_step(state: State, terms: Terms) -> NextRun:
         if harm:
             return harm
     dead = dead_arms(state.samples, _visited(state, terms))
-    if dead.all and (terms.design != "single-flip" or dead.names == (state.arms[0],)):
+    if dead.hopeless and (terms.design != "single-flip" or dead.names == (state.arms[0],)):
         return NextRun("give-up", _no_way(state))
     if state.samples:
         last = state.samples[-1]

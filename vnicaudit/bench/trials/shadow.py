@@ -21,9 +21,8 @@ from vnicaudit.bench.judging.order import Slot
 from vnicaudit.bench.judging.stopping import NextRun
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
-from vnicaudit.bench.running.opening import OpenedEndpoints
+from vnicaudit.bench.running.opening import Places
 from vnicaudit.bench.running.rails import RailStates
-from vnicaudit.bench.running.settling import settled_profile
 from vnicaudit.bench.trials import shadow_guest
 from vnicaudit.bench.trials.flips import FlippedNic
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_terms
@@ -63,7 +62,7 @@ class _Preparations(NamedTuple):
 class _Turns(NamedTuple):
     """What all turns have in common."""
 
-    places: OpenedEndpoints
+    places: Places
     ready: _Preparations
     measuring: Measuring
     witness: TapWitness
@@ -94,9 +93,7 @@ class Shadow:
         """Measure both; the guest is as it was when this returns, or raises. Raises RefusedError
         where that cannot be done, EndpointError where an end is lost."""
         with ExitStack() as stack:
-            places = OpenedEndpoints(
-                stack, self._request.adapters, self._request.seed, self._request.listener.says
-            )
+            places = self._request.places(stack, self._request.listener.says)
             ready = self._get_ready(places)
             witness = TapWitness(self._machine, self._request.listener)
             task = self._terms()
@@ -118,7 +115,7 @@ class Shadow:
         self._tell(self._machine.name, "the shadow NIC is out again")
         return step
 
-    def _get_ready(self, places: OpenedEndpoints) -> _Preparations:
+    def _get_ready(self, places: Places) -> _Preparations:
         """Find out all that is needed, and change nothing. Raises RefusedError, EndpointError."""
         self._check_none_left()
         mac = self._new_mac()
@@ -127,7 +124,7 @@ class Shadow:
         ground = shadow_guest.ground_of(self._agent, self._guest.mac, str(self._address.network))
         own = old_address(ground.addresses, self._address, self._guest.mac)
         old = self._open(places, BEFORE, own, self._guest.mac)
-        profile = settled_profile(self._request.profile, [old], self._request.listener)
+        profile = self._request.settled(old)
         self._request = self._request._replace(profile=profile)
         places.require([old], profile.workloads)
         require_tools(old.ends.target, [_PING])
@@ -147,7 +144,7 @@ class Shadow:
         return texts.elements.beside(definition, number, mac)
 
     def _check_none_left(self) -> None:
-        for note in self._notes.all():
+        for note in self._notes.every_note():
             if note.uuid == self._guest.uuid:
                 raise RefusedError(f"the shadow NIC {note.mac} of an earlier run is still there")
 
@@ -212,7 +209,7 @@ class Shadow:
         reading = self._adapters.texts.reading
         return nic_of(reading.definition_of(self._machine.live(), self._guest.uri), mac)
 
-    def _open(self, places: OpenedEndpoints, arm: str, address: str, mac: str) -> OpenedArm:
+    def _open(self, places: Places, arm: str, address: str, mac: str) -> OpenedArm:
         """Each NIC with a session of its own, in which its settings are found."""
         path = guest_path(self._guest.uri, self._guest.uuid, self._request.peer)
         target = f"{path.target}&address={address}"
