@@ -147,6 +147,10 @@ class Covariates(msgspec.Struct, frozen=True):
     """Per cent of the run that threads queued for the CPUs of the target's machine (``some`` of
     /proc/pressure/cpu)."""
     peer_pressure: float | None = None
+    target_others: float | None = None
+    """Threads that were ready to run on the target's machine while no load was made, just before
+    the run and just after it: the mean of both, for each CPU (/proc/loadavg)."""
+    peer_others: float | None = None
     payload: float | None = None
     """Bytes that the engine carried while measured, at least; None: it does not say."""
     nics: tuple[NicBytes, ...] = ()

@@ -155,23 +155,24 @@ class Collector:
         self, slots: Sequence[Slot], arms: Mapping[str, OpenedArm], judge: Judge
     ) -> NextRun:
         """Make these runs, some of them again, until there is nothing left to do or the judge says
-        stop; what it said last. Raises EndpointError where an end stays lost, the load keeps taking
-        another NIC, or the judge gives up."""
+        stop, or that the other arm is to have its turn; what it said last. Raises EndpointError
+        where an end stays lost, the load keeps taking another NIC, or the judge gives up."""
         self._forecast.prepared(self._work.clock.monotonic() - self._since)
         step = NextRun("go-on")
         for at, slot in enumerate(slots):
             if not at:
                 self._work.listener.begins(self._forecast.ahead(self.samples, slot))
-            step = self._until_it_counts(slot, arms[slot.arm], judge)
-            if step.action == "stop":
+            step = self._until_it_counts(slot, arms, judge)
+            if step.action in ("stop", "away"):
                 break
         self._since = self._work.clock.monotonic()
         return step
 
-    def _until_it_counts(self, slot: Slot, opened: OpenedArm, judge: Judge) -> NextRun:
+    def _until_it_counts(self, slot: Slot, arms: Mapping[str, OpenedArm], judge: Judge) -> NextRun:
+        """One run that counts; and as many more, in any of the arms, as it takes to be sure."""
         again = False
         while True:
-            self._run(slot, opened, again=again)
+            self._run(slot, arms[slot.arm], again=again)
             again = True
             step = judge()
             if step.reason and step.action != "give-up":
@@ -180,6 +181,7 @@ class Collector:
                 raise EndpointError(step.reason)
             if step.action != "again":
                 return step
+            slot = slot._replace(arm=step.arm or slot.arm)
 
     def _run(self, slot: Slot, opened: OpenedArm, *, again: bool) -> None:
         workload = self._workloads[slot.workload]
