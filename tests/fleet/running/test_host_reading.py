@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from vnicaudit.errors import TargetError
+from vnicaudit.fleet.running.engines.one_try import ReadHost
+from vnicaudit.fleet.running.engines.threads import Threads
 from vnicaudit.fleet.running.host_queue import HostQueue
 from vnicaudit.fleet.running.host_reading import HostItems, HostReaders, ReadingLimits
 from vnicaudit.model.fleet import HostOptions, InventoryHost
@@ -24,15 +26,21 @@ HOST = Host("kvm")
 NO_OPTIONS = HostOptions()
 
 
+def threads(reader: ReadHost[Met], limits: ReadingLimits) -> Threads[Met]:
+    """An engine that reads with that."""
+    return Threads(reader, LiveOptions(), limits.host_deadline)
+
+
 def read(
     reader: Callable[[str, LiveOptions], Iterator[Met]],
     *names: str,
     limits: ReadingLimits = SOON,
     options: HostOptions = NO_OPTIONS,
-) -> dict[str, HostItems]:
+) -> dict[str, HostItems[Met]]:
     """What came of hosts of these names, by name."""
     hosts = [InventoryHost(name, name, options=options) for name in names]
-    readers = HostReaders(HostQueue(enumerate(hosts)), reader, LiveOptions(), limits)
+    queue = HostQueue(enumerate(hosts))
+    readers: HostReaders[Met] = HostReaders(queue, threads(reader, limits), limits)
     return {items.host.name: items for items in readers.results()}
 
 
@@ -130,10 +138,12 @@ def test_what_no_reader_should_raise_is_raised_where_results_are_taken() -> None
 def test_when_nobody_takes_results_any_more_threads_end() -> None:
     hosts = [InventoryHost(str(n), str(n)) for n in range(200)]
     queue = HostQueue(enumerate(hosts))
-    results = HostReaders(queue, lambda _uri, _live: iter((HOST,)), LiveOptions(), SOON).results()
+    engine = threads(lambda _uri, _live: iter((HOST,)), SOON)
+    readers: HostReaders[Met] = HostReaders(queue, engine, SOON)
+    results = readers.results()
     next(results)
     results.close()
-    readers = [one for one in threading.enumerate() if one.name.startswith("hosts ")]
-    for thread in readers:
+    left = [one for one in threading.enumerate() if one.name.startswith("hosts ")]
+    for thread in left:
         thread.join(10)
-    assert not any(thread.is_alive() for thread in readers)
+    assert not any(thread.is_alive() for thread in left)

@@ -12,14 +12,15 @@ from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.errors import GoneError, RefusedError, UsageError
 from vnicaudit.model.measurement import BenchResult, Decision
 from vnicaudit.model.plan import Step
-from vnicaudit.remedy.applying.apply import RunContext, apply, refuse_beside
+from vnicaudit.remedy.applying.apply import RunContext, apply
+from vnicaudit.remedy.applying.beside import refuse_beside
 from vnicaudit.remedy.applying.domains.prepare import prepare
 from vnicaudit.remedy.applying.driver import Prepared
 from vnicaudit.remedy.applying.journal.past_run import unfinished
 from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
-from vnicaudit.remedy.applying.runner import Ended, Tell
-from vnicaudit.remedy.applying.schedule import why_no_more
+from vnicaudit.remedy.applying.runner import RunResult, Tell
+from vnicaudit.remedy.applying.schedule import PlacedResult, why_no_more
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.hypervisor import Hypervisor
 from vnicaudit.remedy.trusted_uris import check_uri
@@ -47,7 +48,7 @@ class TakenBack(NamedTuple):
 class Applied(NamedTuple):
     """A run of the steps on one guest has ended."""
 
-    run: Ended
+    run: RunResult
 
 
 class GuestRefused(NamedTuple):
@@ -92,8 +93,8 @@ class GuestByGuest(ABC):
     def run(self) -> Iterator[Event]:
         """Events of the trials, as they happen. Units that an earlier life of the program began to
         change go first."""
-        for unit in sorted(self._units, key=lambda one: not self._begun(one)):
-            begun = self._begun(unit)
+        for unit in sorted(self._units, key=lambda one: not self._was_begun(one)):
+            begun = self._was_begun(unit)
             if not begun and (reason := self._why_no_more()):
                 yield TrialsStopped(unit.name, reason)
                 return
@@ -109,9 +110,10 @@ class GuestByGuest(ABC):
     def _why_no_more(self) -> str:
         """As in a run of all: its canary and --max-failures hold here, too."""
         context = self._context
-        return why_no_more(context.halted, context.schedule, self._results, datetime.now())
+        done = [PlacedResult("", result) for result in self._results]
+        return why_no_more(context.halted, context.schedule, done, datetime.now())
 
-    def _applied(self, unit: UnitRequest) -> Ended:
+    def _applied(self, unit: UnitRequest) -> RunResult:
         """Carry the steps on it out, and count what came of that."""
         steps = self._context.kinds.steps_of(unit, self._steps)
         run = apply(steps, self._text, self._context, self._tell)
@@ -143,7 +145,7 @@ class GuestByGuest(ABC):
             raise RefusedError(f"{unit.name} is off: it cannot be measured")
         return prepared
 
-    def _begun(self, unit: UnitRequest) -> bool:
+    def _was_begun(self, unit: UnitRequest) -> bool:
         """True where a run of this plan was interrupted in the middle of that domain."""
         plan = digest(self._text)
         return any(

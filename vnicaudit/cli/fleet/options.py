@@ -15,7 +15,7 @@ from vnicaudit.fleet.inventory.limits import LimitedHosts
 from vnicaudit.fleet.inventory.records import DEFAULT_URI, Inventory
 from vnicaudit.fleet.inventory.sources import Sources, read_inventory
 from vnicaudit.fleet.running.host_reading import ReadingLimits
-from vnicaudit.fleet.sampling import Sample, SampleOf
+from vnicaudit.fleet.sampling import AuditSample, SampleOf
 from vnicaudit.model.fleet import InventoryHost
 
 TRAFFIC_SECONDS = 10.0
@@ -38,7 +38,6 @@ class RunningOptions(msgspec.Struct, frozen=True):
     per_site: int
     host_deadline: float
     retries: int
-    traffic: float | None
 
 
 class SampleOptions(msgspec.Struct, frozen=True):
@@ -137,18 +136,20 @@ running_options = group(
         help="Try a host N more times where the failure may pass: no connection, no answer, a "
         "broken connection. Refusals are final.",
     ),
-    click.option(
-        "--traffic",
-        envvar="VNICAUDIT_TRAFFIC",
-        type=Number(min=0.1, max=3600),
-        is_flag=False,
-        flag_value=TRAFFIC_SECONDS,
-        metavar="[SECONDS]",
-        help="Also read the counters of running NICs, twice, so many seconds apart "
-        f"({TRAFFIC_SECONDS:g} without a number), for `vnicaudit fleet top`.",
-    ),
 )
 """How hosts are read."""
+
+traffic_option = click.option(
+    "--traffic",
+    envvar="VNICAUDIT_TRAFFIC",
+    type=Number(min=0.1, max=3600),
+    is_flag=False,
+    flag_value=TRAFFIC_SECONDS,
+    metavar="[SECONDS]",
+    help="Also read the counters of running NICs, twice, so many seconds apart "
+    f"({TRAFFIC_SECONDS:g} without a number), for `vnicaudit fleet top`.",
+)
+"""Whether counters are read."""
 
 sample_options = group(
     "sampling",
@@ -202,26 +203,26 @@ def limits_of(options: RunningOptions) -> ReadingLimits:
     return ReadingLimits(options.parallel, options.per_site, options.host_deadline, options.retries)
 
 
-def traffic_of(options: RunningOptions) -> float | None:
+def check_traffic(traffic: float | None, options: RunningOptions) -> float | None:
     """Seconds between two readings of counters. Raises UsageError where a host's deadline would
     have passed by then."""
-    if options.traffic is not None and options.traffic >= options.host_deadline:
+    if traffic is not None and traffic >= options.host_deadline:
         raise UsageError(
-            f"--traffic {options.traffic:g}: the counters of a host are read twice, so many "
+            f"--traffic {traffic:g}: the counters of a host are read twice, so many "
             f"seconds apart, and --host-deadline is {options.host_deadline:g}; give a longer one"
         )
-    return options.traffic
+    return traffic
 
 
-def sample_of(options: SampleOptions) -> Sample:
+def sample_of(options: SampleOptions) -> AuditSample:
     """The sample to be drawn. Raises UsageError where only half of one is given."""
     if options.sample is None:
         if options.sample_seed is not None:
             raise UsageError("--sample-seed without --sample: there is nothing to draw")
-        return Sample()
+        return AuditSample()
     seed = options.sample_seed
     drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
-    return Sample(options.sample, options.sample_of, drawn)
+    return AuditSample(options.sample, options.sample_of, drawn)
 
 
 def inventory_notes(chosen: ChosenHosts) -> Iterable[str]:

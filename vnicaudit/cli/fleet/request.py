@@ -11,15 +11,16 @@ from vnicaudit import __version__
 from vnicaudit.audit.reading.targets import unique_targets
 from vnicaudit.cli.audit.fixing import FixOptions
 from vnicaudit.cli.audit.request import AuditOptions, AuditRequest, request_of
+from vnicaudit.cli.fleet.engine import EngineOptions, check_engine
 from vnicaudit.cli.fleet.options import (
     ChosenHosts,
     InventoryOptions,
     RunningOptions,
     SampleOptions,
+    check_traffic,
     chosen_hosts,
     limits_of,
     sample_of,
-    traffic_of,
 )
 from vnicaudit.cli.fleet.sources import sources_of
 from vnicaudit.cli.options.cloud_filters import ServerOptions
@@ -32,7 +33,7 @@ from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import MissingExtraError, UsageError
 from vnicaudit.fleet.running.host_reading import ReadingLimits
-from vnicaudit.fleet.sampling import Sample
+from vnicaudit.fleet.sampling import AuditSample
 from vnicaudit.model.fleet import Coverage, InventoryHost
 
 _NO_SERVERS = ServerOptions((), (), (), (), ())
@@ -44,6 +45,8 @@ class FleetAuditOptions(msgspec.Struct, frozen=True):
 
     inventory: InventoryOptions
     running: RunningOptions
+    engine: EngineOptions
+    traffic: float | None
     sampling: SampleOptions
     resume: bool
     history: str | None
@@ -64,10 +67,11 @@ class FleetRequest(msgspec.Struct, frozen=True):
     drawn: tuple[InventoryHost, ...]
     limit: str
     limits: ReadingLimits
-    sample: Sample
+    sample: AuditSample
     state: Path
     history: HistoryOptions
     resume: bool
+    engine: EngineOptions
     traffic: float | None = None
     """Seconds between two readings of counters; None: they are not read."""
 
@@ -90,6 +94,7 @@ class FleetRequest(msgspec.Struct, frozen=True):
 def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
     """The audit that the options ask for. Raises UsageError for what makes no sense together, in
     the settings or in the inventory, TargetError where a cloud cannot be asked for its hosts."""
+    check_engine(options.engine)
     platforms = wiring.platforms()
     whole = AuditOptions(
         targets=(),
@@ -121,7 +126,8 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
             options.state,
         ),
         resume=options.resume,
-        traffic=traffic_of(options.running),
+        engine=options.engine,
+        traffic=check_traffic(options.traffic, options.running),
     )
     _check_baseline(request)
     return request

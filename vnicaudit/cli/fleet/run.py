@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from datetime import datetime, timezone
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from vnicaudit import __version__
 from vnicaudit.base.clock import timestamp
-from vnicaudit.base.counting import count
 from vnicaudit.base.identifiers import time_id
+from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.reports import (
     Reports,
     end_of,
@@ -20,53 +21,79 @@ from vnicaudit.cli.audit.reports import (
     with_closing,
 )
 from vnicaudit.cli.audit.run import audit_work
+from vnicaudit.cli.fleet.engine import engine_of, is_exposed
 from vnicaudit.cli.fleet.options import inventory_notes
 from vnicaudit.cli.fleet.progress import FleetProgress
 from vnicaudit.cli.fleet.request import FleetRequest, digest_of
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.wiring import Wiring
-from vnicaudit.errors import UsageError
+from vnicaudit.errors import HistoryError, TargetError, UsageError
+from vnicaudit.fleet.running.engines.engine import ReadingEngine
 from vnicaudit.fleet.running.fleet_run import FleetRun
 from vnicaudit.fleet.running.lock import fleet_lock
-from vnicaudit.fleet.running.spool import Spool, SpoolFolder
+from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
+from vnicaudit.fleet.sink import ReadingSink
 from vnicaudit.model.fleet import FleetAudit
 from vnicaudit.model.report import RunEnd
 from vnicaudit.reports.coverage import coverage_sentence
 from vnicaudit.reports.safe import safe
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Met
+
+_EXPOSED = (
+    "not TLS: whoever is on the way, or reaches the scheduler, can run programs on its workers "
+    "and here"
+)
 
 
 def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
     """Audit the fleet, report, and hand on what was read; the exit code."""
     _tell_notes(request)
     with fleet_lock(request.state), ExitStack() as stack:
-        history = request.history
-        sink = wiring.sink(history.place, history.is_named, request.audit.quiet)
+        try:
+            sink, is_remembered = _sink(request, wiring), True
+        except HistoryError as error:
+            tell(safe(f"Warning: {error}; hosts are read and reported, and nothing is remembered"))
+            sink, is_remembered = None, False
         reports = Reports(request.audit, stack)
+        engine = _engine(request, wiring)
+        stack.callback(engine.close)
         folder = SpoolFolder(request.state)
         spool = _resumed(request, folder) if request.resume else _new_spool(request, folder)
         work = audit_work(request.audit, regrades=True, with_rows=True)
         run = FleetRun(work, spool, spool.audit())
-        progress = FleetProgress(len(run.audit.chosen), enabled=not request.audit.quiet)
-        _read(run, request, wiring, progress)
+        progress = FleetProgress(len(run.audit.chosen_hosts), enabled=not request.audit.quiet)
+        _read(run, request, engine, progress)
         end = _report(run, reports, request)
-        finished = msgspec.structs.replace(run.audit, finished=end.finished)
+        compared = run.are_compared
+        finished = msgspec.structs.replace(run.audit, finished=end.finished, compared=compared)
         if sink is not None:
-            sink.take(finished, run.readings())
+            sink.take(finished, run.compared_readings())
         spool.write_audit(finished)
         folder.drop_old()
     if not request.audit.quiet:
         _tell_summary(run, progress)
     is_baseline = reports.writes_baseline and not end.is_partial
-    return 0 if is_baseline else exit_code(run, request.audit)
+    code = 0 if is_baseline else exit_code(run, request.audit)
+    return code if is_remembered or code > 1 else HistoryError.exit_code
+
+
+def _sink(request: FleetRequest, wiring: Wiring) -> ReadingSink | None:
+    """What remembers the audit. Raises HistoryError where it cannot."""
+    history = request.history
+    return wiring.sink(history.place, history.is_named, request.audit.quiet)
 
 
 def _tell_notes(request: FleetRequest) -> None:
     redactor = request.audit.redactor
     for note in () if request.audit.quiet else inventory_notes(request.selection):
         tell(safe(f"Note: {note if redactor is None else redactor.text(note)}"))
+    if is_exposed(request.engine) and not request.audit.quiet:
+        tell(safe(f"Note: --scheduler {request.engine.scheduler}: {_EXPOSED}"))
 
 
-def _new_spool(request: FleetRequest, folder: SpoolFolder) -> Spool:
+def _new_spool(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     """The spool of a new audit."""
     if folder.unfinished() is not None and not request.audit.quiet:
         tell("Note: the last audit was interrupted; --resume would have gone on with it")
@@ -77,19 +104,25 @@ def _new_spool(request: FleetRequest, folder: SpoolFolder) -> Spool:
         version=__version__,
         coverage=request.coverage,
         hosts=request.selection.inventory.hosts,
-        chosen=tuple(host.name for host in request.drawn),
+        chosen_hosts=tuple(host.name for host in request.drawn),
         request=digest_of(request),
     )
     spool.write_audit(audit)
     return spool
 
 
-def _resumed(request: FleetRequest, folder: SpoolFolder) -> Spool:
+def _resumed(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     """The spool of the audit that was interrupted. Raises UsageError where there is none, or where
     it was another request."""
     spool = folder.unfinished()
     if spool is None:
-        raise UsageError("--resume: the last audit was not interrupted; leave --resume out")
+        last = folder.finished()
+        there = (
+            f"no audit is kept in {request.state}"
+            if last is None
+            else (f"the last audit was not interrupted: {last.folder.name} came to its end")
+        )
+        raise UsageError(f"--resume: {there}; leave --resume out")
     audit = spool.audit()
     if audit.request != digest_of(request):
         raise UsageError(
@@ -101,20 +134,26 @@ def _resumed(request: FleetRequest, folder: SpoolFolder) -> Spool:
     return spool
 
 
-def _read(run: FleetRun, request: FleetRequest, wiring: Wiring, progress: FleetProgress) -> None:
-    """Read what is missing. Says what is kept where that is interrupted."""
-    platforms = wiring.platforms()
-    coverage = run.audit.coverage
-    sample = msgspec.structs.replace(request.sample, seed=coverage.seed or 0)
+def _engine(request: FleetRequest, wiring: Wiring) -> ReadingEngine[Met]:
     plain = request.audit.reading.options.live
     live = msgspec.structs.replace(plain, traffic=request.traffic)
+    read = wiring.platforms().read_live
+    return engine_of(request.engine, read, live, request.limits.host_deadline)
+
+
+def _read(
+    run: FleetRun, request: FleetRequest, engine: ReadingEngine[Met], progress: FleetProgress
+) -> None:
+    """Read what is missing. Says what is kept where that is interrupted."""
+    coverage = run.audit.coverage
+    sample = msgspec.structs.replace(request.sample, seed=coverage.seed or 0)
     run.find_missing(progress)
     progress.resumed()
     try:
-        run.read(platforms.read_live, live, request.limits, sample, progress)
-    except KeyboardInterrupt:
+        run.read(engine, request.limits, sample, progress)
+    except (KeyboardInterrupt, TargetError):
         progress.clear()
-        kept = f"{progress.done:,} of {count(len(run.audit.chosen), 'host')}"
+        kept = f"{progress.done:,} of {count(len(run.audit.chosen_hosts), 'host')}"
         tell(f"{kept} were read and are kept; the same command with --resume goes on")
         raise
     finally:
@@ -136,14 +175,6 @@ def _report(run: FleetRun, reports: Reports, request: FleetRequest) -> RunEnd:
 
 def _tell_summary(run: FleetRun, progress: FleetProgress) -> None:
     """Say on standard error how many hosts were read, and why others were not."""
-    statuses = progress.statuses
-    text = f"Read {statuses['ok']:,} of {count(progress.done, 'host')}"
-    text += f", {count(progress.domains, 'domain')}"
-    if statuses["partial"]:
-        text += f"; {statuses['partial']:,} in part"
-    if statuses["failed"]:
-        text += f"; {statuses['failed']:,} not at all"
-    kinds = ", ".join(f"{number:,} {kind}" for kind, number in progress.failures.most_common())
-    tell(f"{text} ({kinds})" if kinds else text)
+    tell(progress.summary())
     if sentence := coverage_sentence(run.audit.coverage):
         tell(safe(f"Looked at {sentence}"))
