@@ -26,8 +26,8 @@ _LONGEST = 3600
 
 IMIX = ((64, 7), (594, 4), (1518, 1))
 """Bytes of a frame, and how many of them: smallest packets, and IP packets of 576 and 1500 bytes,
-7 to 4 to 1, which is what imix_weights of pktgen was made for (N. Richardson, "pktgen: Parse internet
-mix (imix) input", Linux 5.15: ``imix_weights 40,7 576,4 1500,1``; an IP packet of 40 bytes fills no
+7 to 4 to 1, which is what imix_weights was made for (N. Richardson, "pktgen: Parse internet mix
+(imix) input", Linux 5.15: ``imix_weights 40,7 576,4 1500,1``; an IP packet of 40 bytes fills no
 more than the smallest frame)."""
 
 
