@@ -203,7 +203,7 @@ def measure(work: Work, pairs: int, draw: random.Random) -> Compared:
             stack.enter_context(dns_server())
         path = parse_path(f"netns://{_SPACE}?address={_ADDRESS}")._replace(name="path")
         opened = OpenedEndpoints(stack, adapters).open(path, LineFacts())
-        ways = (lambda: ours(work.workload, opened), work.alone)
+        ways: list[Callable[[], float]] = [lambda: ours(work.workload, opened), work.alone]
         for way in ways:  # warm
             way()
         for _ in range(pairs):

@@ -78,7 +78,7 @@ def check(workload: Workload) -> None:
 def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
     """As it is written, where all sending ends can do it."""
     for each in ends:
-        require_ready(sender_of(each, workload.direction))
+        require_ready(sender_of(each, workload.direction), workload.connections)
     return SettledWorkload(workload)
 
 
@@ -86,7 +86,7 @@ def measure(workload: Workload, ends: Ends) -> Measured:
     """One run, after one of its warm-up."""
     raw: list[Ran] = []
     try:
-        require_ready(sender_of(ends, workload.direction))
+        require_ready(sender_of(ends, workload.direction), workload.connections)
         line = wire(ends, workload.direction)
         if workload.warmup:
             _send(workload, line, int(workload.warmup), raw)

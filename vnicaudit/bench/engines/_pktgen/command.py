@@ -50,7 +50,7 @@ class Frames(NamedTuple):
 
 
 def frames_of(workload: Workload) -> Frames:
-    """What is sent."""
+    """The frames that are sent."""
     if workload.pattern == "imix":
         return Frames(IMIX)
     return Frames(((workload.size or _SMALLEST, 1),))
@@ -61,8 +61,7 @@ def settings(workload: Workload, wire: Wire) -> tuple[str, ...]:
     frames = frames_of(workload)
     if frames.largest > wire.mtu:
         raise MeasureError(
-            f"frames of {frames.largest} bytes do not pass {wire.device} of {wire.sender.url}, "
-            f"whose MTU is {wire.mtu}"
+            f"packets of {frames.largest} bytes do not pass {wire.device}, whose MTU is {wire.mtu}"
         )
     sizes = [(size - CHECK_SEQUENCE, weight) for size, weight in frames.sizes]
     if len(sizes) > 1:

@@ -43,15 +43,15 @@ def require_destination(text: str, wire: Wire, threads: int) -> None:
 
 
 def sent_frames(text: str, threads: int) -> SentFrames:
-    """What the devices of so many threads did. Raises MeasureError where that is not whole, or
+    """Packets of the devices of so many threads. Raises MeasureError where that is not whole, or
     nothing was sent."""
-    devices = [_one(part) for part in text.split(_BEGINNING)[1:]]
+    devices = [_of_device(part) for part in text.split(_BEGINNING)[1:]]
     if len(devices) != threads:
         raise MeasureError(f"pktgen's result is of {len(devices)} threads, not of {threads}")
     return _together(devices)
 
 
-def _one(text: str) -> SentFrames:
+def _of_device(text: str) -> SentFrames:
     sent, times = _only(_SENT, text), _only(_TIMES, text)
     if not _only(_RESULT, text)[1].startswith("OK: "):
         raise MeasureError(f"pktgen failed: {_only(_RESULT, text)[1][:80]}")

@@ -93,8 +93,9 @@ def wire(ends: Ends, direction: Direction) -> Wire:
     return Wire(sender, receiver, route["device"], route["source"], address, mac, nic, int(mtu))
 
 
-def require_ready(sender: Endpoint) -> None:
-    """Raises EndpointError where pktgen cannot be used at that end, or somebody else uses it."""
+def require_ready(sender: Endpoint, threads: int) -> None:
+    """Raises EndpointError where pktgen cannot be used at that end with so many threads, or
+    somebody else uses it."""
     found = ask(sender, _READY)
     if _one_line(found, "user") != "0":
         raise EndpointError(f"{sender.url}: pktgen is for root alone")
@@ -102,6 +103,10 @@ def require_ready(sender: Endpoint) -> None:
         raise EndpointError(
             f"{sender.url}: its kernel has no pktgen (`modprobe pktgen`): use iperf3 with the "
             "pattern udp-pps there"
+        )
+    if (most := text_of(found, "threads").count("Running: ")) < threads:
+        raise EndpointError(
+            f"{sender.url}: pktgen has a thread for each CPU, and there are {most}, not {threads}"
         )
     if _BUSY.search(text_of(found, "threads")):
         raise EndpointError(

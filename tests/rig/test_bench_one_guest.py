@@ -1,34 +1,37 @@
-"""What happens on the machines while a real guest is measured is not taken for its network."""
+"""One real guest: what happens on the machines while it is measured is not taken for its network;
+and what only a guest has, pktgen."""
 
 import json
+import lzma
 import os
+import re
 import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.command import vnicaudit
+from tests.adapters import open_endpoint
+from tests.cli.two_ends import Running
 from tests.rig import bench
 from tests.rig.domain_xml import Nic
 from tests.rig.guests import Guest, GuestFactory
+from tests.rig.images import guest_image
 
 pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
-ONCE = bench.HEAD.replace("repeats = 5", "repeats = 1\ncatastrophe-only = true\nguards = []")
+ONCE = bench.FEW + "guards = []\n"
+ONCE = ONCE.replace("repeats = 2", "repeats = 1")
 
-# as by default: vCPUs that wait say that a run does not count; two looks, so that it ends early
-AS_USUAL = """\
-title = "For the rig"
-looks = [2, 5]
-alphas = [0.02, 0.03]
-guards = []
-cooldown = 0
-"""
+# as by default: vCPUs that wait say that a run does not count
+AS_USUAL = re.sub(r"max-.* = 100\n", "", bench.FEW) + "guards = []\n"
+
+# as long as it takes to listen in a guest that is emulated beside others, and no longer
+_IMPATIENT = "from vnicaudit.bench.engines._iperf3 import pairs\npairs._LISTEN = 5.0"
 
 _SLOW = """\
 real=$(readlink -f "$(command -v iperf3)")
@@ -49,12 +52,18 @@ def guest(x86_guest: GuestFactory) -> Iterator[Guest]:
         yield booted
 
 
-def run(guest: Guest, folder: Path, head: str, *arms: str) -> tuple[int, dict[str, Any]]:
-    """``bench run`` with two arms: its exit code, and the result."""
+def run(
+    guest: Guest, folder: Path, head: str, *words: str, part: str = bench.RX
+) -> tuple[int, dict[str, Any]]:
+    """``bench run`` with these options: its exit code, and the result."""
     out = folder / "result.json"
-    words = [f"--arm={arm}" for arm in arms]
-    words += ["-p", bench.profile(folder, bench.RX, head=head), "--state", str(folder / "state")]
-    ran = vnicaudit("bench", "run", f"agent://{guest.name}", *words, "-o", out, timeout=600)
+    state = str(folder / "state")
+    options = ["-p", bench.profile(folder, part, head=head), "--state", state, *words]
+    begun = Running(
+        "bench", "run", f"agent://{guest.name}", *options, "-o", out,
+        patch=_IMPATIENT, folder=folder,
+    )  # fmt: skip
+    ran = begun.ended()
     assert out.exists(), ran.stderr + ran.stdout
     return ran.returncode, json.loads(out.read_text())
 
@@ -64,7 +73,9 @@ def test_an_iperf3_that_is_slow_to_listen_in_one_arm_is_no_regression(
 ) -> None:
     guest.run(["sh", "-c", _SLOW]).output()
     try:
-        code, result = run(guest, tmp_path, ONCE, "quick=rm -f /run/slow", "slow=touch /run/slow")
+        code, result = run(
+            guest, tmp_path, ONCE, "--arm=quick=rm -f /run/slow", "--arm=slow=touch /run/slow"
+        )
     finally:
         guest.run(["sh", "-c", _AGAIN]).output()
     assert code == 4
@@ -125,7 +136,7 @@ def test_load_on_all_cores_in_one_arm_is_no_regression(guest: Guest, tmp_path: P
     loops = Loops()
     try:
         with asked_for(gateway, loops.off) as off, asked_for(gateway, loops.on) as on:
-            arms = (f"quiet=nc {gateway} {off}", f"loaded=nc {gateway} {on}")
+            arms = (f"--arm=quiet=nc {gateway} {off}", f"--arm=loaded=nc {gateway} {on}")
             code, result = run(guest, tmp_path, AS_USUAL, *arms)
     finally:
         loops.off()
@@ -135,3 +146,38 @@ def test_load_on_all_cores_in_one_arm_is_no_regression(guest: Guest, tmp_path: P
     loaded = [sample for sample in result["samples"] if sample["arm"] == "loaded"]
     assert loaded
     assert {by for sample in loaded for by in sample["invalid_by"]} & {"vcpu-delay", "cpu-wait"}
+
+
+_PACKETS = """
+[[workload]]
+engine = "pktgen"
+patterns = ["frames", "imix"]
+directions = ["tx"]
+seconds = 1
+warmup = 0
+"""
+
+
+def test_small_packets_are_sent_by_the_guests_kernel_and_counted_here(
+    guest: Guest, tmp_path: Path
+) -> None:
+    """Its image has no such module; its kernel's package has."""
+    (packed,) = guest_image("x86_64").kernel.with_name("kernel").rglob("pktgen.ko.xz")
+    with closing(open_endpoint(f"agent://{guest.name}")) as session:
+        module = session.put_file("pktgen.ko", lzma.decompress(packed.read_bytes()))
+        guest.run(["insmod", module]).output()
+    try:
+        code, result = run(guest, tmp_path, ONCE, part=_PACKETS)
+        left = guest.run(["sh", "-c", "cat /proc/net/pktgen/kpktgend_*; ls /proc/net/pktgen"])
+    finally:
+        guest.run(["rmmod", "pktgen"]).output()
+    assert code == 0
+    assert {one["workload"] for one in result["samples"]} == {
+        "pktgen.frames.tx.c1", "pktgen.imix.tx.c1",
+    }  # fmt: skip
+    for sample in result["samples"]:
+        assert sample["valid"], sample["reason"]
+        assert sample["values"]["packet_rate"] > 100
+        assert 0 <= sample["values"]["loss"] < 50
+        assert sample["details"]["received"] <= 1.02 * sample["details"]["sent"]
+    assert "eth" not in left.output(), "no device is left"
