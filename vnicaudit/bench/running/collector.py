@@ -22,6 +22,7 @@ from vnicaudit.bench.registry import ENGINES
 from vnicaudit.bench.running.arms import OpenedArm, Switch
 from vnicaudit.bench.running.forecast import Forecast, VisitPlan
 from vnicaudit.bench.running.listener import Listener
+from vnicaudit.bench.running.together import apart, at_once, doubts_of_all, together
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import Covariates, Sample, Witness, Workload
 
@@ -45,10 +46,7 @@ def take_sample(
     already what the witness says in this arm when all is well. Raises EndpointError where an end is
     lost."""
     started = timestamp()
-    opened.watch.begin()
-    measured = run_once(workload, opened.ends)
-    covariates = opened.watch.end(measured, workload.warmup)
-    against = _doubts(measured, covariates, workload, limits)
+    measured, covariates, against = _measured(workload, opened, limits)
     failure = measured.failure if measured.error or not measured.values else None
     return Sample(
         workload=workload.id,
@@ -57,7 +55,7 @@ def take_sample(
         order=place.order,
         boot=opened.boot,
         started=started,
-        values={} if measured.error else _values(measured, covariates),
+        values=measured.values,
         details=measured.details,
         valid=not against,
         reason="; ".join(doubt.words for doubt in against),
@@ -67,6 +65,36 @@ def take_sample(
         covariates=covariates,
         histogram=measured.histogram,
         raw=measured.raw,
+    )
+
+
+def _measured(
+    workload: Workload, opened: OpenedArm, limits: ValidityLimits
+) -> tuple[Measured, Covariates, tuple[Doubt, ...]]:
+    """One run on the target and on those beside it; ``values`` with the costs."""
+    every = (opened, *opened.beside)
+    for each in every:
+        each.watch.begin()
+    runs = at_once(lambda each: run_once(workload, each), [each.ends for each in every])
+    after = [
+        each.watch.end(run.measured, workload.warmup) for each, run in zip(every, runs, strict=True)
+    ]
+    against = [
+        _doubts(run.measured, covariates, workload, limits)
+        for run, covariates in zip(runs, after, strict=True)
+    ]
+    with_costs = [
+        run._replace(measured=replace(run.measured, values=_values(run.measured, covariates)))
+        for run, covariates in zip(runs, after, strict=True)
+    ]
+    if not opened.beside:
+        return with_costs[0].measured, after[0], against[0]
+    urls = [each.ends.target.url for each in every]
+    limited = any(each.generator_limited for each in after)
+    return (
+        together(with_costs, urls),
+        replace(after[0], generator_limited=limited),
+        (*doubts_of_all(against, urls), *apart(runs, workload)),
     )
 
 
@@ -81,6 +109,8 @@ def run_once(workload: Workload, ends: Ends) -> Measured:
 
 
 def _values(measured: Measured, covariates: Covariates) -> dict[str, float]:
+    if measured.error or not measured.values:
+        return {}
     return {**measured.values, **cost(measured, covariates)}
 
 
@@ -145,7 +175,8 @@ class Collector:
             began = time.monotonic()
             opened.watch.begin()  # as before a run and after it, which is part of what a run takes
             watched = time.monotonic() - began
-            run_once(short, opened.ends)
+            for each in (opened, *opened.beside):
+                run_once(short, each.ends)
             self._forecast.warmed_up(short, time.monotonic() - began + watched)
 
     def collect(
