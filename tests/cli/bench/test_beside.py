@@ -47,19 +47,11 @@ def ends() -> Iterator[ThreeEnds]:
             _ip("netns", "add", name)
             stack.callback(_ip, "netns", "del", name)
             _ip("-n", name, "link", "set", "lo", "up")
-        for name, network, rate in (
-            (names.a, "192.0.2", "60mbit"),
-            (names.b, "198.51.100", "20mbit"),
-        ):
+        ways = ((names.a, "192.0.2", "60mbit"), (names.b, "198.51.100", "20mbit"))
+        for name, network, rate in ways:
             link = f"to{name[-1]}"
-            _ip(
-                "-n",
-                name,
-                *["link", "add", "eth0", "type", "veth", "peer", "name"],
-                link,
-                "netns",
-                names.peer,
-            )
+            pair = ("type", "veth", "peer", "name", link, "netns", names.peer)
+            _ip("-n", name, "link", "add", "eth0", *pair)
             for where, device, host in ((name, "eth0", 1), (names.peer, link, 2)):
                 _ip("-n", where, "addr", "add", f"{network}.{host}/24", "dev", device)
                 _ip("-n", where, "link", "set", device, "up")
