@@ -24,6 +24,7 @@ import random
 import re
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -202,7 +203,7 @@ def measure(work: Work, pairs: int, draw: random.Random) -> Compared:
         if work.workload.engine == "dnsperf":
             stack.enter_context(dns_server())
         path = parse_path(f"netns://{_SPACE}?address={_ADDRESS}")._replace(name="path")
-        opened = OpenedEndpoints(stack, adapters).open(path, LineFacts())
+        opened = OpenedEndpoints(stack, adapters, say=_say).open(path, LineFacts())
         ways: list[Callable[[], float]] = [lambda: ours(work.workload, opened), work.alone]
         for way in ways:  # warm
             way()
@@ -271,6 +272,11 @@ def _interval(ratios: list[float]) -> tuple[float, float]:
 
 def _shown(value: float) -> str:
     return f"{value / 1e6:.1f} Mb/s" if value > 1e6 else f"{value:.0f}/s"
+
+
+def _say(text: str) -> None:
+    """That another measurement is waited for, above all."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def _ip(*words: str) -> None:
