@@ -34,14 +34,14 @@ from typing import NamedTuple
 
 import tests.rig
 from tests.rig.dns import answers
+from vnicaudit.bench.endpoints.paths import parse_path
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.statistics import median_interval
-from vnicaudit.bench.paths import parse_path
-from vnicaudit.bench.registry import ENGINES
+from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.collector import DesignPlace, take_sample
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Workload
 
 _LEAST, _MOST, _OVERHEAD = 0.97, 1.03, 1.5

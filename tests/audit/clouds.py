@@ -17,7 +17,7 @@ from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork, ItemWork, NicsWork
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.knowledge.hypervisors import KVM_OR_QEMU
 from vnicaudit.model.domain import Domain, DomainConfig, Server
 from vnicaudit.model.finding import Finding

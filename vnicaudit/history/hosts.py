@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, or_, select, update
 
 from vnicaudit.history.bulk import Row, insert_rows
-from vnicaudit.history.known import Counts, Inventoried, KnownHost, chunks, known_hosts
+from vnicaudit.history.known import HostCounts, Inventoried, KnownHost, chunks, known_hosts
 from vnicaudit.history.packed_reading import KeptReading
 from vnicaudit.history.rows import digest, milliseconds, printable
 from vnicaudit.history.tables import basis, basis_rule, host, inventory, reading
@@ -72,7 +72,7 @@ def _inventoried(one: InventoryHost) -> Inventoried:
     return Inventoried(*map(printable, texts))
 
 
-def counts_of(one: HostReading) -> Counts:
+def counts_of(one: HostReading) -> HostCounts:
     """The counts of a reading."""
     domains = nics = findings = accepted = skipped = 0
     for each in one.audited:
@@ -81,7 +81,7 @@ def counts_of(one: HostReading) -> Counts:
         findings += len(each.findings)
         accepted += len(each.suppressed) + len(each.baselined)
         skipped += len(each.skipped) + len(each.crashed)
-    return Counts(domains, nics, findings, accepted, skipped)
+    return HostCounts(domains, nics, findings, accepted, skipped)
 
 
 class HostWork(NamedTuple):
@@ -140,7 +140,7 @@ def note_readings(connection: Connection, audit: int, *, all_nics: bool) -> None
         connection.execute(update(host).where(host.c.id.in_(hosts)).values(values))
 
 
-class Outcome(NamedTuple):
+class ReadingCounts(NamedTuple):
     """How the readings of an audit went."""
 
     ok: int = 0
@@ -150,12 +150,12 @@ class Outcome(NamedTuple):
 
 
 def audit_row(
-    number: int, one: FleetAudit, basis_id: int, outcome: Outcome, domains: int, nics: int
+    number: int, one: FleetAudit, basis_id: int, outcome: ReadingCounts, domains: int, nics: int
 ) -> Row:
     """The row of an audit."""
     ended = None if one.finished is None else milliseconds(one.finished)
     coverage = one.coverage
     return (
         number, one.id, milliseconds(one.started), ended, basis_id, printable(coverage.limit),
-        coverage.host_share, len(one.hosts), len(one.chosen), *outcome, domains, nics,
+        coverage.host_share, len(one.hosts), len(one.chosen_hosts), *outcome, domains, nics,
     )  # fmt: skip

@@ -26,7 +26,7 @@ class Inventoried(NamedTuple):
     source: str
 
 
-class Counts(NamedTuple):
+class HostCounts(NamedTuple):
     """Of what was read of a host."""
 
     domains: int = 0
@@ -46,7 +46,7 @@ class KnownHost(NamedTuple):
     read_at: int = 0
     digest: bytes = b""
     basis: int = 0
-    counts: Counts = Counts()
+    counts: HostCounts = HostCounts()
     inventoried: Inventoried | None = None
 
 
@@ -73,7 +73,7 @@ def known_hosts(connection: Connection) -> dict[str, KnownHost]:
         inventoried = None if others[5] is None else Inventoried(*others[5:])
         one = KnownHost(number, inventoried=inventoried)
         if read_at is not None:
-            last = (read, read_at, bytes(digest), basis, Counts(*others[:5]))
+            last = (read, read_at, bytes(digest), basis, HostCounts(*others[:5]))
             one = KnownHost(number, *last, inventoried)
         found[name] = one
     return found

@@ -10,7 +10,7 @@ from vnicaudit.model.fleet import HostReading, HostStatus
 
 
 class KeptReading(Protocol):
-    """One host's reading (:class:`vnicaudit.fleet.sink.KeptReading`)."""
+    """One host's reading, as in a spool. All but ``reading`` is known without unpacking it."""
 
     @property
     def host(self) -> str:
@@ -22,10 +22,11 @@ class KeptReading(Protocol):
 
     @property
     def digest(self) -> str:
-        """Digest of all that was judged of the host; empty: not known."""
+        """Digest of all that was judged of the host; equal ones mean that nothing changed, an empty
+        one that it is not known."""
 
     def reading(self) -> HostReading:
-        """The reading itself."""
+        """The reading itself, unpacked anew each time."""
 
 
 class Unpacked(msgspec.Struct, frozen=True):

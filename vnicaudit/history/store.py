@@ -12,7 +12,7 @@ from vnicaudit.history.bulk import insert_rows
 from vnicaudit.history.changes import ChangeWriter
 from vnicaudit.history.hosts import (
     HostWork,
-    Outcome,
+    ReadingCounts,
     audit_row,
     basis_number,
     host_work,
@@ -59,7 +59,7 @@ class _AuditWriter:
         all_nics = self._audit.coverage.nic_share == 1.0
         note_readings(self._connection, self._number, all_nics=all_nics)
         write_tally(self._connection, self._number, self._basis, self._changes.flows)
-        outcome = Outcome(**self._outcome)
+        outcome = ReadingCounts(**self._outcome)
         domains, nics = _known_now(self._connection)
         row = audit_row(self._number, self._audit, self._basis, outcome, domains, nics)
         insert_rows(self._connection, audits, [row])

@@ -89,6 +89,11 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
         return "manifest" if isinstance(by, Manifest) else "server"
 
     @property
+    def is_definition(self) -> bool:
+        """A definition of libvirt or QEMU, whatever its form is."""
+        return isinstance(self.described_by, str)
+
+    @property
     def is_server(self) -> bool:
         """A server of a cloud, as Nova keeps it: no definition of it was read."""
         return isinstance(self.described_by, ServerConfig)

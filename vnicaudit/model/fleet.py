@@ -76,7 +76,7 @@ class FleetAudit(msgspec.Struct, frozen=True, kw_only=True):
     coverage: Coverage
     hosts: tuple[InventoryHost, ...] = ()
     """The inventory as it was, in its order, those that were not chosen included."""
-    chosen: tuple[str, ...] = ()
+    chosen_hosts: tuple[str, ...] = msgspec.field(name="chosen", default=())
     """Names of the hosts that were to be read, in the order of the inventory."""
     request: str = ""
     """Digest of all that decides on its findings beside the hosts: an audit that was interrupted

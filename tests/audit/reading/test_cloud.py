@@ -31,7 +31,7 @@ from vnicaudit.audit.reading.servers import with_server
 from vnicaudit.audit.reading.targets import unique_targets
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, NicsWork
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import MissingExtraError, TargetError
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState, LiveFacts
 from vnicaudit.model.host import Host, HostConfig

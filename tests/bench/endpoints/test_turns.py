@@ -81,9 +81,12 @@ def test_who_measures_elsewhere_on_the_machine_is_no_holder_here(place: str) -> 
     """Neither told as one, nor, where it is ourselves, taken for having the lock here too."""
     with namespace(f"vnx{os.getpid()}") as elsewhere, closing(open_endpoint(elsewhere)) as ours:
         wait_for_turns([(place_of(ours), ours)], pytest.fail, seconds=0.0)
-        with closing(open_endpoint(place)) as end, another(place) as other:
-            with pytest.raises(EndpointError) as error:
-                wait_for_turns([(place_of(end), end)], pytest.fail, seconds=0.0)
+        with (
+            closing(open_endpoint(place)) as end,
+            another(place) as other,
+            pytest.raises(EndpointError) as error,
+        ):
+            wait_for_turns([(place_of(end), end)], pytest.fail, seconds=0.0)
     assert f"(process {other.pid} at " in str(error.value)
     assert f"process {os.getpid()} " not in str(error.value)
 

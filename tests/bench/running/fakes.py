@@ -14,7 +14,7 @@ from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends, Measured, Needs, StartedProgram
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.registry import GUARDS
+from vnicaudit.bench.profiles.registry import GUARDS
 from vnicaudit.bench.running import collector
 from vnicaudit.bench.running.arms import Arm, OpenedArm, Switch
 from vnicaudit.bench.running.collector import Collector, SamplingContext

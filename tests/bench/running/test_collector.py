@@ -252,7 +252,7 @@ def test_it_stops_when_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyP
     told = Told()
     one, _kept = collecting(tmp_path, profile(), told)
     step = one.collect(slots(9), {"a": opened()}, lambda: next(steps))
-    assert (step.action, step.why) == ("stop", "enough")
+    assert (step.action, step.reason) == ("stop", "enough")
     assert len(engine.runs) == 2
     assert told.said == ["enough"]
 
@@ -285,7 +285,10 @@ def test_a_load_that_keeps_taking_another_nic_ends_it(
 ) -> None:
     install(monkeypatch, lambda *_: 1e9)
     watching = Watching()
-    watching.nics = (NicBytes("peer", "eth0", 3), NicBytes("peer", "lo", 9 * 10**8, named=False))
+    watching.nics = (
+        NicBytes("peer", "eth0", 3),
+        NicBytes("peer", "lo", 9 * 10**8, is_subject=False),
+    )
     one, kept = collecting(tmp_path, profile(), Told())
     with pytest.raises(EndpointError, match="lo 900 MB, but eth0"):
         one.collect(slots(9), {"a": opened(watching=watching)}, go_on)

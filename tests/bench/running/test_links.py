@@ -11,11 +11,11 @@ from tests.bench.judging.made import TCP
 from tests.bench.running.fakes import Told, install, profile
 from tests.bench.two_links import TwoLinks, two_links
 from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.endpoints.paths import parse_paths
 from vnicaudit.bench.facts.validity import ValidityLimits
-from vnicaudit.bench.paths import parse_paths
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import BenchResult, Workload
 
 ANY = ValidityLimits(steal=100.0, cpu_wait=100.0, throttled=100.0)

@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from tests.bench.judging.made import TCP
 from tests.bench.running.fakes import Told, profile
 from tests.not_run import not_run
+from vnicaudit.bench.endpoints.paths import parse_paths
 from vnicaudit.bench.engines._iperf3 import pairs
 from vnicaudit.bench.facts.validity import ValidityLimits
-from vnicaudit.bench.paths import parse_paths
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 
 _SLOW = """#!/bin/sh
 case " $* " in *" -s "*) [ -e {flag} ] && exec sleep 300;; esac

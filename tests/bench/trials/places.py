@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from tests.bench.running.fakes import End, Guard, Told, opened
+from vnicaudit.bench.endpoints.paths import PathOption
 from vnicaudit.bench.endpoints.turns import Say
 from vnicaudit.bench.facts.validity import ValidityLimits
-from vnicaudit.bench.paths import PathOption
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.registry import GUARDS
+from vnicaudit.bench.profiles.registry import GUARDS
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.trials.request import TrialRequest
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Setup, Workload
 from vnicaudit.remedy.adapters import GetAdapters
 

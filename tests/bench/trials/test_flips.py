@@ -14,7 +14,7 @@ from tests.bench.trials.places import installed, order
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.judging.order import Slot, turns
-from vnicaudit.bench.registry import GUARDS
+from vnicaudit.bench.profiles.registry import GUARDS
 from vnicaudit.bench.trials import flips
 from vnicaudit.bench.trials.flips import FlippedNic as Which
 from vnicaudit.bench.trials.flips import Flips

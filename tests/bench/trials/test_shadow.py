@@ -13,10 +13,10 @@ import pytest
 from tests.bench.silent import SilentListener
 from tests.bench.trials.shadow_fakes import OLD, SHADOW, UUID, World, definition, installed, note
 from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.endpoints.paths import PathOption
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
-from vnicaudit.bench.paths import PathOption
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.opening import LineFacts
@@ -155,7 +155,7 @@ def test_both_are_measured_in_turns_and_all_is_as_it_was(trial: Trial) -> None:
         ("after", f"{target}&address=192.0.2.9", SHADOW),
     ]
     assert (trial.world.guest.state(), trial.world.live()) == (before, live)
-    assert list(ShadowNotes(trial.state).all()) == []
+    assert list(ShadowNotes(trial.state).every_note()) == []
     assert trial.world.told == [
         f"plugging the shadow NIC {SHADOW} in", "the shadow NIC is out again",
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from tests.remedy.applying.fakes import Killed, World
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends, Measured
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.registry import GUARDS
+from vnicaudit.bench.profiles.registry import GUARDS
 from vnicaudit.bench.running import rails
 from vnicaudit.bench.trials import single_flip
 from vnicaudit.bench.trials.request import TrialRequest
@@ -85,7 +85,7 @@ def test_what_got_better_is_kept(made: Made) -> None:
     assert made.result().run.finished is None
     made.guest.level = 5e9
     assert trial.after() == ""
-    trial.ended("applied", undone=True)
+    trial.note_outcome("applied", undone=True)
     result = made.result()
     assert result.decision is not None
     assert (result.decision.verdict, result.decision.action) == ("improved", "keep")
@@ -130,7 +130,7 @@ def test_what_got_worse_is_taken_back_and_says_why(made: Made) -> None:
     why = trial.after()
     assert why.startswith("tcp, goodput: before 998 Mb/s (5 runs), after 600 Mb/s (5 runs); 39.")
     assert "% worse" in why
-    trial.ended("rolled-back", undone=True)
+    trial.note_outcome("rolled-back", undone=True)
     decision = made.result().decision
     assert decision is not None
     assert (decision.verdict, decision.action, decision.done) == (
@@ -144,7 +144,7 @@ def test_a_way_back_that_failed_is_no_way_back(made: Made, outcome: Outcome) -> 
     trial.before()
     made.guest.level = 6e8
     assert trial.after()
-    trial.ended(outcome, undone=False)
+    trial.note_outcome(outcome, undone=False)
     decision = made.result().decision
     assert decision is not None
     assert (decision.action, decision.done) == ("roll-back", "not-rolled-back")
@@ -341,7 +341,7 @@ def test_what_cannot_be_measured_before_leaves_no_trace(made: Made) -> None:
         made.trial().after()
     assert str(error.value) == f"{MAC} was not measured before it was changed"
     assert list(made.trial().measurements()) == []
-    made.trial().ended("refused", undone=True)
+    made.trial().note_outcome("refused", undone=True)
 
 
 def test_a_measurement_that_is_gone(made: Made) -> None:
@@ -350,7 +350,7 @@ def test_a_measurement_that_is_gone(made: Made) -> None:
     (kept.folder / "head.json").unlink()
     with pytest.raises(UsageError, match=kept.id):
         made.trial().after()
-    made.trial().ended("failed", undone=True)
+    made.trial().note_outcome("failed", undone=True)
     assert made.told.said[-1].startswith("what was done could not be noted: ")
     assert kept.id in made.told.said[-1]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
-from vnicaudit.cli.history.sink import history_sink
+from vnicaudit.cli.wiring.history_sink import history_sink
 from vnicaudit.errors import HistoryError, MissingExtraError
 from vnicaudit.history.history import history_to_read
 from vnicaudit.history.packed_reading import Unpacked

@@ -13,7 +13,7 @@ from tests.platforms.openstack.cloud import FakeCloud
 from tests.platforms.openstack.conftest import cloud, nowhere
 from tests.regressions.cloud.test_regions import configured, more_regions
 from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.live import LiveOptions
 from vnicaudit.platforms.openstack.connect import connect
 from vnicaudit.text.cloud_names import client

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from tests.audit.clouds import TARGET, FakeCloud, config, image, port, put_in_place, server
 from tests.cli.inside import inside
 from vnicaudit.model.domain import Server
-from vnicaudit.reports import grouped
-from vnicaudit.reports.grouped import GROUP_BY
+from vnicaudit.reports.findings import grouped
+from vnicaudit.reports.findings.grouped import GROUP_BY
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
 
 SERVERS = 60

@@ -12,7 +12,7 @@ import pytest
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud
 from tests.platforms.openstack.conftest import CLOUD, cloud, nowhere
 from vnicaudit.audit.reading.targets import expanded_targets, target_of, unique_targets
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError
 from vnicaudit.model.live import LiveOptions
 from vnicaudit.platforms.openstack.connect import connect

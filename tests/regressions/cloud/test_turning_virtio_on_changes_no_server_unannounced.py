@@ -21,7 +21,7 @@ from tests.remedy.works import work
 from vnicaudit.audit.explain import layers
 from vnicaudit.audit.judging.catalogue import shipped_catalogue
 from vnicaudit.audit.reading.servers import with_server
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState, LiveFacts
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.host import HostConfig

@@ -12,7 +12,7 @@ import pytest
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply
 from tests.platforms.openstack.conftest import cloud, nowhere
 from vnicaudit.audit.reading.targets import Target, expanded_targets
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import ActionError, RefusedError, SilentError, TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.live import LiveOptions

@@ -15,7 +15,7 @@ import pytest
 from tests.cli.command import vnicaudit
 from tests.cli.inside import inside
 from tests.regressions.hostile_input.planted import DOMAIN_XML, FILES, NOVA_CONF, SECRET, plant
-from vnicaudit.reports.registry import formats
+from vnicaudit.reports.audit.registry import formats
 from vnicaudit.text.secrets import masked, masked_message
 
 DEBUG = {"VNICAUDIT_DEBUG": "1"}

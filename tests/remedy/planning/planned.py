@@ -12,8 +12,8 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import Assumptions, AuditWork
-from vnicaudit.cli.adapters import texts
-from vnicaudit.cli.platforms import PlatformRegistry, every_platform
+from vnicaudit.cli.wiring.adapters import texts
+from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.host import HostConfig, Network, VdpaDevice
 from vnicaudit.model.plan import NotPlanned, Planned, Step, UnitStep

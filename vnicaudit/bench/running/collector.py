@@ -17,8 +17,8 @@ from vnicaudit.bench.history import StoredMeasurement, without_output
 from vnicaudit.bench.judging.order import Slot
 from vnicaudit.bench.judging.stopping import NextRun
 from vnicaudit.bench.profiles.profile import SEARCHES, Profile
+from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.bench.readable import one_line, readable
-from vnicaudit.bench.registry import ENGINES
 from vnicaudit.bench.running.arms import OpenedArm, Switch
 from vnicaudit.bench.running.forecast import Forecast, VisitPlan
 from vnicaudit.bench.running.listener import Listener
@@ -202,10 +202,10 @@ class Collector:
             self._run(slot, opened, again=again)
             again = True
             step = judge()
-            if step.why and step.action != "give-up":
-                self._work.listener.says(step.why)
+            if step.reason and step.action != "give-up":
+                self._work.listener.says(step.reason)
             if step.action == "give-up":
-                raise EndpointError(step.why)
+                raise EndpointError(step.reason)
             if step.action != "again":
                 return step
 

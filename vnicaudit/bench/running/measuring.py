@@ -21,7 +21,7 @@ from vnicaudit.bench.judging.stopping import NextRun, State, next_step
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.registry import GUARDS
+from vnicaudit.bench.profiles.registry import GUARDS
 from vnicaudit.bench.running import rails
 from vnicaudit.bench.running.arms import OpenedArm, Switch
 from vnicaudit.bench.running.collector import Collector, SamplingContext

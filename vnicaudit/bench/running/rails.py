@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
+from vnicaudit.bench.profiles.registry import GUARDS
 from vnicaudit.bench.readable import one_line, readable
-from vnicaudit.bench.registry import GUARDS
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import GuardRail

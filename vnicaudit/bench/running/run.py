@@ -10,11 +10,11 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.bench import history
+from vnicaudit.bench.endpoints.paths import PathOption, domain_of
 from vnicaudit.bench.endpoints.turns import TURN_SECONDS
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.terms import Terms, checked_terms
-from vnicaudit.bench.paths import PathOption, domain_of
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.listener import Listener

@@ -32,7 +32,7 @@ from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.apply import RunContext, apply
 from vnicaudit.remedy.applying.journal.past_run import unfinished
 from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
-from vnicaudit.remedy.applying.runner import Ended, Tell
+from vnicaudit.remedy.applying.runner import RunResult, Tell
 from vnicaudit.remedy.digests import digest
 
 
@@ -197,7 +197,7 @@ class PlanFlips:
         self._text = text
         self._context = context
         self._tell = tell
-        self.applied: Ended | None = None
+        self.applied: RunResult | None = None
         """The run that is in effect; None: the guest is as before."""
 
     def to(self, arm: str) -> None:
@@ -209,7 +209,7 @@ class PlanFlips:
         elif (run_id := self._in_effect()) is not None:
             self._take_back(run_id)
 
-    def _apply(self) -> Ended:
+    def _apply(self) -> RunResult:
         done = apply(self._steps, self._text, self._context, self._tell)
         (unit,) = done.run.steps
         if unit.outcome != "applied" or done.stopped:
@@ -234,7 +234,7 @@ class PlanFlips:
         self.applied = None
 
 
-def _failed(done: Ended, words: str) -> ActionError:
+def _failed(done: RunResult, words: str) -> ActionError:
     (unit,) = done.run.steps
     why = unit.message or done.stopped or unit.outcome
     return ActionError(f"{unit.name} could not be {words} (run {done.run.id}): {why}")

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote
 
+from vnicaudit.bench.endpoints.paths import PathOption
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.effect import TURNS
 from vnicaudit.bench.judging.terms import MOST_ALPHA, Terms, alphas_of_turns, checked_terms
-from vnicaudit.bench.paths import PathOption
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms

@@ -114,7 +114,7 @@ class Shadow:
         return _Preparations(note, ground, old, element)
 
     def _check_none_left(self) -> None:
-        for note in self._notes.all():
+        for note in self._notes.every_note():
             if note.uuid == self._guest.uuid:
                 raise RefusedError(f"the shadow NIC {note.mac} of an earlier run is still there")
 

@@ -71,7 +71,7 @@ class SingleFlip:
         worse = [one for one in decisions if one.action == "roll-back"]
         return "; ".join(reason for one in worse for reason in one.reasons[:3])
 
-    def ended(self, outcome: Outcome, *, undone: bool) -> None:
+    def note_outcome(self, outcome: Outcome, *, undone: bool) -> None:
         """Note what was done. It is done: that it cannot be noted must not undo it."""
         done = _done_with_change(outcome, undone=undone)
         try:

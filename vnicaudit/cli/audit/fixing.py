@@ -24,7 +24,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.report import NotFixed
 
 if TYPE_CHECKING:
-    from vnicaudit.cli.platforms import PlatformRegistry
+    from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.remedy.files import FileFixed
     from vnicaudit.remedy.in_place import RefusedFix
 

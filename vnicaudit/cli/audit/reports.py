@@ -28,7 +28,7 @@ from vnicaudit.model.report import (
     TargetResult,
     Tool,
 )
-from vnicaudit.reports.registry import writer
+from vnicaudit.reports.audit.registry import writer
 from vnicaudit.reports.writer import Options, ReportWriter
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from vnicaudit.cli.output.stdout import emit
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
 from vnicaudit.model.report import RuleInfo
-from vnicaudit.reports.rules import catalogue_json, catalogue_text, groups_text, manual_text
+from vnicaudit.reports.audit.rules import catalogue_json, catalogue_text, groups_text, manual_text
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
-    from vnicaudit.cli.platforms import PlatformRegistry
+    from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.rule_cases.running import CaseResult
 
 _EPILOG = """\b

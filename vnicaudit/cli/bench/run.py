@@ -187,7 +187,7 @@ def _tell_what_runs_show(request: MeasurementRequest, options: BenchRunOptions) 
 
 
 def _request(options: BenchRunOptions, adapters: GetAdapters) -> MeasurementRequest:
-    from vnicaudit.bench.paths import parse_paths
+    from vnicaudit.bench.endpoints.paths import parse_paths
     from vnicaudit.bench.running.run import MeasurementRequest
 
     profile = _profile(options)

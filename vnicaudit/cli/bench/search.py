@@ -105,7 +105,7 @@ def command(options: BenchSearchOptions, wiring: Wiring) -> int:
 
 def request_of(options: BenchSearchOptions, adapters: GetAdapters) -> MeasurementRequest:
     """The search that the options ask for. Raises UsageError where it cannot be run."""
-    from vnicaudit.bench.paths import parse_paths
+    from vnicaudit.bench.endpoints.paths import parse_paths
     from vnicaudit.bench.running.run import MeasurementRequest
 
     profile = _profile(options)
@@ -125,7 +125,7 @@ def request_of(options: BenchSearchOptions, adapters: GetAdapters) -> Measuremen
 def _profile(options: BenchSearchOptions) -> Profile:
     """One workload. Raises UsageError where it cannot be run."""
     from vnicaudit.bench.profiles.profile import Profile
-    from vnicaudit.bench.registry import ENGINES
+    from vnicaudit.bench.profiles.registry import ENGINES
     from vnicaudit.errors import UsageError
     from vnicaudit.model.measurement import Workload
 

@@ -152,7 +152,7 @@ def period_of(text: str) -> float:
 
 def request_of(options: BenchWatchOptions, adapters: GetAdapters) -> MeasurementRequest:
     """One run of each workload. Raises UsageError where it cannot be made."""
-    from vnicaudit.bench.paths import parse_paths
+    from vnicaudit.bench.endpoints.paths import parse_paths
     from vnicaudit.bench.profiles.load import load_profile
     from vnicaudit.bench.running.run import MeasurementRequest, measurement_terms_of
     from vnicaudit.bench.watching.watched_runs import LABEL

@@ -32,7 +32,7 @@ from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import MissingExtraError, UsageError
 from vnicaudit.fleet.running.host_reading import ReadingLimits
-from vnicaudit.fleet.sampling import Sample
+from vnicaudit.fleet.sampling import AuditSample
 from vnicaudit.model.fleet import Coverage, InventoryHost
 
 _NO_SERVERS = ServerOptions((), (), (), (), ())
@@ -64,7 +64,7 @@ class FleetRequest(msgspec.Struct, frozen=True):
     drawn: tuple[InventoryHost, ...]
     limit: str
     limits: ReadingLimits
-    sample: Sample
+    sample: AuditSample
     state: Path
     history: HistoryOptions
     resume: bool

@@ -28,7 +28,7 @@ from vnicaudit.model.plan import GOALS
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
 
 if TYPE_CHECKING:
-    from vnicaudit.cli.platforms import PlatformRegistry
+    from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.model.plan import Plan
 
 _LEFT = "is left as it was: not all targets could be read, and this plan would be empty"

@@ -38,10 +38,10 @@ def rank(
         started=audit.started,
         finished=audit.finished,
         hosts=hosts,
-        of_hosts=len(audit.chosen),
+        of_hosts=len(audit.chosen_hosts),
         findings=candidates.findings,
         candidates=len(candidates),
-        notes=_notes(candidates, hosts, len(audit.chosen)),
+        notes=_notes(candidates, hosts, len(audit.chosen_hosts)),
         changes=tuple(
             _ranked(number, one, candidates, estimates) for number, one in enumerate(best, 1)
         ),

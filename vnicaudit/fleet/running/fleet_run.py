@@ -14,9 +14,9 @@ from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import JournalError
 from vnicaudit.fleet.running.host_queue import HostQueue
 from vnicaudit.fleet.running.host_reading import HostReaders, ReadHost, ReadingLimits
-from vnicaudit.fleet.running.judging import HostJudge
-from vnicaudit.fleet.running.spool import HostSummary, Spool, SpooledHost
-from vnicaudit.fleet.sampling import EVERYTHING, Sample
+from vnicaudit.fleet.running.judging import ReadingJudge
+from vnicaudit.fleet.running.spool import AuditSpool, HostSummary, SpooledHost
+from vnicaudit.fleet.sampling import EVERYTHING, AuditSample
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.fleet import FleetAudit, InventoryHost
 from vnicaudit.model.live import LiveOptions
@@ -30,7 +30,7 @@ class FleetRun:
     """Reads hosts into a spool, and reports from there (``items``, as
     :class:`vnicaudit.audit.run.AuditRun` has them)."""
 
-    def __init__(self, work: AuditWork, spool: Spool, audit: FleetAudit) -> None:
+    def __init__(self, work: AuditWork, spool: AuditSpool, audit: FleetAudit) -> None:
         self._work = work
         self._spool = spool
         self.audit = audit
@@ -47,12 +47,12 @@ class FleetRun:
         read: ReadHost,
         live: LiveOptions,
         limits: ReadingLimits,
-        sample: Sample = EVERYTHING,
+        sample: AuditSample = EVERYTHING,
         on_host: OnHost | None = None,
     ) -> None:
         """Read every host that :meth:`find_missing` found. Ended early (Ctrl-C), what was read is
         kept. Raises JournalError where nothing can be kept."""
-        judge = HostJudge(self._work, sample)
+        judge = ReadingJudge(self._work, sample)
         readers = HostReaders(HostQueue(self._missing, limits.per_site), read, live, limits)
         results = readers.results()
         try:
@@ -66,11 +66,11 @@ class FleetRun:
     def find_missing(self, on_host: OnHost | None = None) -> None:
         """Find the hosts that the spool does not have yet; ``on_host`` is called for the others."""
         self._missing = list(self._not_kept(on_host))
-        self.resumed = len(self._missing) < len(self.audit.chosen)
+        self.resumed = len(self._missing) < len(self.audit.chosen_hosts)
 
     def _not_kept(self, on_host: OnHost | None) -> Iterator[tuple[int, InventoryHost]]:
         hosts = {host.name: host for host in self.audit.hosts}
-        for place, name in enumerate(self.audit.chosen):
+        for place, name in enumerate(self.audit.chosen_hosts):
             kept = self._spool.host(place)
             if kept is None or kept.host != name:
                 yield place, hosts[name]
@@ -80,7 +80,7 @@ class FleetRun:
     def readings(self) -> Iterator[SpooledHost]:
         """The spooled reading of each host, in the order of the inventory. Raises JournalError
         where one is missing."""
-        for place, name in enumerate(self.audit.chosen):
+        for place, name in enumerate(self.audit.chosen_hosts):
             kept = self._spool.host(place)
             if kept is None:
                 raise JournalError(f"{self._spool.folder}: the reading of {name} is gone; resume")

@@ -49,7 +49,7 @@ class HostSummary(msgspec.Struct, frozen=True):
 
 
 class SpooledHost:
-    """One host's file (:class:`vnicaudit.fleet.sink.KeptReading`)."""
+    """One host's file (:class:`vnicaudit.history.packed_reading.KeptReading`)."""
 
     def __init__(self, path: Path, summary: HostSummary) -> None:
         self._path = path
@@ -80,7 +80,7 @@ class SpooledHost:
             raise JournalError(f"{self._path}: damaged ({type(error).__name__})") from None
 
 
-class Spool:
+class AuditSpool:
     """The folder of one audit."""
 
     def __init__(self, folder: Path) -> None:
@@ -143,13 +143,13 @@ class SpoolFolder:
     def __init__(self, state: Path) -> None:
         self._folder = state / "fleet" / "audits"
 
-    def new(self, audit_id: str) -> Spool:
+    def new(self, audit_id: str) -> AuditSpool:
         """A new spool. Raises JournalError where it cannot be made."""
-        spool = Spool(self._folder / audit_id)
+        spool = AuditSpool(self._folder / audit_id)
         make_private(spool.folder / "hosts")
         return spool
 
-    def unfinished(self) -> Spool | None:
+    def unfinished(self) -> AuditSpool | None:
         """The newest audit that was not brought to its end, unless one was since. One that was
         ended as it began, or is of another version, has nothing to go on with: it is passed
         over."""
@@ -161,7 +161,7 @@ class SpoolFolder:
             return spool if finished is None else None
         return None
 
-    def finished(self) -> Spool | None:
+    def finished(self) -> AuditSpool | None:
         """The newest audit that was brought to its end."""
         for spool in self._newest_first():
             if spool.audit().finished is not None:
@@ -173,13 +173,13 @@ class SpoolFolder:
         for spool in list(self._newest_first())[_KEEP:]:
             spool.drop_hosts()
 
-    def _newest_first(self) -> Iterator[Spool]:
+    def _newest_first(self) -> Iterator[AuditSpool]:
         try:
             names = os.listdir(self._folder)
         except FileNotFoundError:
             return
         for name in sorted(filter(TIME_ID.fullmatch, names), reverse=True):
-            yield Spool(self._folder / name)
+            yield AuditSpool(self._folder / name)
 
 
 def _unpacked(body: bytes) -> HostReading:

@@ -114,7 +114,7 @@ def _stream(
     opened: OpenedHost, visit: Visit, finish: Callable[[_Item], Iterator[T | ReadError]]
 ) -> Iterator[T | ReadError]:
     shelf = visit.shelf
-    end: _End | None = None
+    end: _ReadEnd | None = None
     position = 0
     yield from opened.errors
     try:
@@ -132,35 +132,35 @@ def _stream(
         yield from finish(shelf.get(index, _lost_read(opened.names[index], end, whole=whole)))
 
 
-class _End(NamedTuple):
+class _ReadEnd(NamedTuple):
     """Why there will be no more, and the kind of that failure (empty: not known)."""
 
     reason: str
     failure: str
 
 
-def _is_of_guests(end: _End | None, missing: int, domains: int, threads: int) -> bool:
+def _is_of_guests(end: _ReadEnd | None, missing: int, domains: int, threads: int) -> bool:
     """True where no more than one domain for each thread is missing, and others are there: the
     threads hang on guests, and the host answers."""
     return end is not None and end.failure == "deadline" and missing <= min(threads, domains - 1)
 
 
-def _lost_read(name: str, end: _End | None, *, whole: bool) -> ReadError:
-    reason, failure = end or _End("", "")
+def _lost_read(name: str, end: _ReadEnd | None, *, whole: bool) -> ReadError:
+    reason, failure = end or _ReadEnd("", "")
     text = f"domain {name!r}: not read: {reason}"
     return LostRead(text, failure=failure_kind(failure) or "broken", whole=whole)
 
 
-def _receive(visit: Visit) -> _End | None:
+def _receive(visit: Visit) -> _ReadEnd | None:
     """Wait until there is more; the end where there will be no more."""
     try:
         report = visit.progress.take()
     except HostSilentError:
-        return _End(f"no answer within {visit.pulse.deadline:g} s", "deadline")
+        return _ReadEnd(f"no answer within {visit.pulse.deadline:g} s", "deadline")
     if report is None:
         return None
     if isinstance(report.error, TargetError):
-        return _End(report.error.message, report.error.failure)
+        return _ReadEnd(report.error.message, report.error.failure)
     raise report.error
 
 

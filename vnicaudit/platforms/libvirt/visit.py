@@ -78,7 +78,7 @@ class Visit(msgspec.Struct, frozen=True):
         """The traffic, when it has been counted, and the end of the visit. None where it is not
         known: not asked for, not answered, or the visit has failed."""
         try:
-            if self.traffic is None or self.pulse.ended:
+            if self.traffic is None or self.pulse.has_ended:
                 return None
             return self.traffic.box.take(self.traffic.seconds)
         except HostSilentError:
@@ -166,7 +166,7 @@ def fetch_all(listing: DomainListing, workers: WorkerThreads, visit: Visit) -> l
 
     def work() -> None:
         done = 0
-        while not visit.pulse.ended:
+        while not visit.pulse.has_ended:
             with lock:
                 turn = next(turns, None)
             if turn is None:

@@ -44,7 +44,7 @@ class Pulse:
         return max(asked, self._heard) + self.deadline - time.monotonic()
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Nobody listens any more."""
         return self._ended.is_set()
 
@@ -66,7 +66,7 @@ class Mailbox(Generic[T]):
 
     def post(self, item: T) -> None:
         """Report; waits while the box is full, forgets the item when nobody reads."""
-        while not self._pulse.ended:
+        while not self._pulse.has_ended:
             try:
                 self._queue.put(item, timeout=_ROOM_SECONDS)
             except queue.Full:

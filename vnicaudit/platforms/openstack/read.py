@@ -26,7 +26,7 @@ from vnicaudit.platforms.openstack.client import Client
 from vnicaudit.platforms.openstack.connect import CloudLogin, connect
 from vnicaudit.platforms.openstack.domains import CloudSurroundings, server_of
 from vnicaudit.platforms.openstack.images import Images, read_images
-from vnicaudit.platforms.openstack.listing import Page, read_error
+from vnicaudit.platforms.openstack.listing import ListPage, read_error
 from vnicaudit.platforms.openstack.lists import (
     AGGREGATES,
     GROUPS,
@@ -157,7 +157,7 @@ def _read_surroundings(
 
 
 def _servers(
-    feed: Feed[Page[RawServer]], around: CloudSurroundings, uses: Uses
+    feed: Feed[ListPage[RawServer]], around: CloudSurroundings, uses: Uses
 ) -> Iterator[Server | ReadError]:
     """Every server; where its list ends early, what is missing is an error, and so are those of a
     cell that does not answer: of them Nova tells little more than the id."""

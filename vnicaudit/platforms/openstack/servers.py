@@ -16,7 +16,7 @@ from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Flavor, Property
 from vnicaudit.platforms.openstack.client import CallError, Client
-from vnicaudit.platforms.openstack.listing import Collection, Listing, Page, pages
+from vnicaudit.platforms.openstack.listing import Collection, Listing, ListPage, pages
 from vnicaudit.platforms.openstack.versions import Microversions
 
 _PAGE = 200
@@ -111,7 +111,7 @@ class VisibleServers:
         self._client = client
         self._listing = SERVERS.at(microversions.servers)
 
-    def pages(self) -> Iterator[Page[RawServer]]:
+    def pages(self) -> Iterator[ListPage[RawServer]]:
         """Page by page. Raises TargetError where one cannot be had."""
         everybodys = replace(self._listing, query=(("all_tenants", "True"),))
         try:

@@ -12,7 +12,7 @@ from vnicaudit.base.counting import count
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Tool
 from vnicaudit.reports.page.data import PageAbout
 from vnicaudit.reports.page.from_audit import AuditNotes, subject_of
-from vnicaudit.reports.page.render import Page
+from vnicaudit.reports.page.render import HtmlPage
 from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "html"
@@ -31,7 +31,7 @@ class _Html:
     def __init__(self) -> None:
         self._notes = AuditNotes()
         self._run = RunInfo(Tool("vnicaudit", ""), "", tuple)
-        self._page = Page()
+        self._page = HtmlPage()
 
     def start(self, run: RunInfo) -> str:
         self._run = run

@@ -13,7 +13,12 @@ import time
 from collections.abc import Sequence
 from itertools import chain, repeat
 
-from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl, Reach, Transport
+from vnicaudit.bench.endpoints.reach.transport import (
+    EndpointUrl,
+    Transport,
+    TransportConnections,
+    TransportOutput,
+)
 from vnicaudit.errors import (
     ActionError,
     EndpointError,
@@ -44,7 +49,7 @@ _ALLOW = (
 )
 
 
-def connect(where: EndpointUrl, reach: Reach) -> Transport:
+def connect(where: EndpointUrl, reach: TransportConnections) -> Transport:
     """Programs in that guest, as its agent's user, root."""
     if not where.name:
         raise UsageError(f"{where.url}: no domain is named; it is {FORM}")
@@ -85,7 +90,7 @@ class GuestTransport:
         self._host = host
         self._machine = machine
 
-    def run(self, argv: Sequence[str], seconds: float) -> Answer:
+    def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
         """Run a command to its end."""
         end = time.monotonic() + seconds
         words: dict[str, object] = {"path": argv[0], "arg": list(argv[1:])}
@@ -119,13 +124,13 @@ class GuestTransport:
         return answer
 
 
-def _answer(status: dict[str, object]) -> Answer:
+def _answer(status: dict[str, object]) -> TransportOutput:
     if status.get("out-truncated") or status.get("err-truncated"):
         raise EndpointError("the guest's agent cut off an answer")
     code = status.get("exitcode")
     if not isinstance(code, int):  # a signal ended it
         code = 255
-    return Answer(code, _data(status, "out-data"), _data(status, "err-data"))
+    return TransportOutput(code, _data(status, "out-data"), _data(status, "err-data"))
 
 
 def _data(status: dict[str, object], key: str) -> bytes:

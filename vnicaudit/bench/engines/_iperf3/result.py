@@ -67,7 +67,7 @@ def _values(plan: Iperf3Load, result: Iperf3Outcome) -> dict[str, float]:
     goodput = {"goodput": sum(part.rate for part in parts)}
     if not plan.udp:
         return goodput
-    loss = 100 * sum(part.lost for part in parts) / sum(part.offered for part in parts)
+    loss = 100 * sum(part.lost_packets for part in parts) / sum(part.offered for part in parts)
     if plan.workload.pattern == "udp-pps":
         return {"packet_rate": sum(part.packet_rate for part in parts), "loss": loss}
     return {**goodput, "loss": loss}

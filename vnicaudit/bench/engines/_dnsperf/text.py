@@ -63,7 +63,7 @@ class Statistics(NamedTuple):
 
     sent: int
     completed: int
-    lost: int
+    lost_queries: int
     codes: dict[str, int]
     seconds: float
     """From the start to the end of sending, or to the last answer where that was later."""
@@ -101,7 +101,7 @@ def _statistics(found: re.Match[str]) -> Statistics:
     return Statistics(
         sent=int(found["sent"]),
         completed=int(found["completed"]),
-        lost=int(found["lost"]),
+        lost_queries=int(found["lost"]),
         codes={code: int(count) for code, count in _CODE.findall(found["codes"])},
         seconds=float(found["seconds"]),
         rate=float(found["rate"]),

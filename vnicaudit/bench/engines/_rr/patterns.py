@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from vnicaudit.bench.engines._checks import require_none
+from vnicaudit.bench.engines._programs.checks import require_none
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Direction, Workload
 

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 def adapters() -> Adapters:
     """The platforms' side of changes and measurements, as the remedy and the lab call it."""
     from vnicaudit.remedy.adapters import Adapters
+    from vnicaudit.remedy.guest.network import LinuxSettings
 
-    return Adapters(texts(), connect, _ThisMachine(), connect_cloud, time, command_line)
+    return Adapters(
+        texts(), connect, _ThisMachine(), connect_cloud, time, command_line, LinuxSettings
+    )
 
 
 def texts() -> Texts:

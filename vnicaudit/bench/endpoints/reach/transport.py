@@ -15,7 +15,7 @@ from vnicaudit.model.machine import GuestInterface
 from vnicaudit.remedy.hypervisor import ConnectHypervisor
 
 
-class Answer(NamedTuple):
+class TransportOutput(NamedTuple):
     """Exit code and output of a command. ``code`` is as much the transport's as the command's."""
 
     code: int
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 class Transport(Protocol):
     """Reaches one place. Both may be called from several threads at once."""
 
-    def run(self, argv: Sequence[str], seconds: float) -> Answer:
+    def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
         """Run a command to its end there, with nothing to read; ``argv`` arrives word for word.
         Raises EndpointError where there is no answer in time."""
 
@@ -61,7 +61,7 @@ class EndpointUrl(NamedTuple):
         return value == "true"
 
 
-class Reach(NamedTuple):
+class TransportConnections(NamedTuple):
     """The connections that a transport may go through. ``hypervisor``: to a host of guests."""
 
     hypervisor: ConnectHypervisor
@@ -78,6 +78,6 @@ class TransportModule(Protocol):
     def OPTIONS(self) -> tuple[str, ...]:
         """Names that may stand behind the question mark."""
 
-    def connect(self, where: EndpointUrl, reach: Reach, /) -> Transport:
+    def connect(self, where: EndpointUrl, reach: TransportConnections, /) -> Transport:
         """Raises UsageError where ``where`` cannot be meant so, EndpointError where it cannot be
         reached."""

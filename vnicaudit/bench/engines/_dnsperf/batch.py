@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.engines import _dnsperf_options as options
-from vnicaudit.bench.engines._dnsperf_run import (
+from vnicaudit.bench.engines._dnsperf import options as options
+from vnicaudit.bench.engines._dnsperf.query_run import (
     Generators,
     StuckError,
     concurrent_command,
     generators,
 )
-from vnicaudit.bench.engines._dnsperf_text import Statistics, statistics
+from vnicaudit.bench.engines._dnsperf.text import Statistics, statistics
 from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import Ran, Workload
@@ -30,6 +30,10 @@ not always end by itself: 2.10 was seen waiting for ever for answers that came l
 says that 2.11 no longer counts queries below zero), 2.14 on TCP connections that were refused."""
 
 
+QueryCount = Literal["sent", "completed", "lost_queries", "useful", "unexpected"]
+"""Counters of one generator."""
+
+
 class DnsperfBatch(NamedTuple):
     """All generators of one run, together."""
 
@@ -40,15 +44,15 @@ class DnsperfBatch(NamedTuple):
     """Of all generators."""
     busiest: float | None
 
-    def total(self, name: str) -> int:
-        """Sum up a counter of all generators: ``sent``, ``lost``."""
-        return sum(getattr(one, name) for one in self.statistics)
+    def total(self, name: QueryCount) -> int:
+        """Sum up a counter of all generators."""
+        return sum(int(getattr(one, name)) for one in self.statistics)
 
     @property
     def share_taken(self) -> float:
         """Share of the places that was taken, on average."""
         answered = sum(one.completed * one.mean / 1e6 for one in self.statistics)
-        lost = self.total("lost") * min(options.TIMEOUT, self.seconds)
+        lost = self.total("lost_queries") * min(options.TIMEOUT, self.seconds)
         return (answered + lost) / self.seconds / self.places
 
     @property

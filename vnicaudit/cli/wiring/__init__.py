@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from vnicaudit.cli.adapters import adapters, connect
+from vnicaudit.cli.wiring.adapters import adapters, connect
 
 if TYPE_CHECKING:
-    from vnicaudit.cli.platforms import PlatformRegistry
-    from vnicaudit.cli.remedy.controller import Controller
+    from vnicaudit.cli.wiring.controller import Controller
+    from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.fleet.sink import ReadingSink
     from vnicaudit.history.place import HistoryPlace
     from vnicaudit.remedy.adapters import Adapters
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 def open_controller(url: str, command: tuple[str, ...], seconds: float) -> Controller:
     """nova-manage at an endpoint."""
     from vnicaudit.bench.endpoints.opening import open_endpoint
-    from vnicaudit.cli.remedy.controller import Controller
+    from vnicaudit.cli.wiring.controller import Controller
 
     return Controller(url, command, seconds, partial(open_endpoint, connect=connect))
 
 
 def every_platform() -> PlatformRegistry:
     """All platforms of this program."""
-    from vnicaudit.cli.platforms import every_platform as shipped
+    from vnicaudit.cli.wiring.platforms import every_platform as shipped
 
     return shipped()
 
@@ -41,7 +41,7 @@ def every_platform() -> PlatformRegistry:
 def remembered(place: HistoryPlace, is_named: bool, quiet: bool) -> ReadingSink | None:
     """The history at a place, which takes the audits of a fleet; None where a library for it is
     missing and nobody named the place."""
-    from vnicaudit.cli.history.sink import history_sink
+    from vnicaudit.cli.wiring.history_sink import history_sink
 
     return history_sink(place, is_named=is_named, quiet=quiet)
 

@@ -99,7 +99,7 @@ class Groups:
         server."""
         if not finding.fix:
             return message_of(finding), "", ""
-        named, fix = audited.named, finding.fix
+        named, fix = audited.fix_names, finding.fix
         if named.server_id or named.image_id:
             anyone = named._replace(any_server=True, any_image=self._by != "image")
             fix = self._wordings.said_for(finding, anyone)

@@ -73,7 +73,7 @@ def render(found: LineRateReport, options: Options) -> Iterator[str]:
 def _table(rows: Iterable[Sequence[str]], paint: Paint) -> Iterator[str]:
     parts = [[Part(text) for text in row] for row in rows]
     for cells in columns(parts, paint, least=_WIDTHS[: len(parts[0])], numbers={1}):
-        yield f"  {GAP.join(cell.shown for cell in cells).rstrip()}\n"
+        yield f"  {GAP.join(cell.painted for cell in cells).rstrip()}\n"
 
 
 def framing(line: LineRate) -> str:

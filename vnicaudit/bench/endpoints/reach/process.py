@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO
 
-from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl
+from vnicaudit.bench.endpoints.reach.transport import EndpointUrl, TransportOutput
 from vnicaudit.errors import EndpointError
 
 ANSWER_MAX = 8 * 2**20
@@ -23,7 +23,7 @@ _SOON_SECONDS = 0.001
 _GRACE_SECONDS = 0.5
 
 
-def run_here(argv: Sequence[str], seconds: float, most: int = ANSWER_MAX) -> Answer:
+def run_here(argv: Sequence[str], seconds: float, most: int = ANSWER_MAX) -> TransportOutput:
     """Run a program to its end, with nothing to read and no terminal: ssh and sudo cannot ask, and
     Ctrl-C does not reach it. Raises EndpointError where it is not there, says more than ``most``
     bytes, or has not ended in time.
@@ -40,7 +40,7 @@ def run_here(argv: Sequence[str], seconds: float, most: int = ANSWER_MAX) -> Ans
             raise
         if code is None:
             raise EndpointError(f"{argv[0]} had no answer within {seconds:g} s")
-        return Answer(code, _output(out, most), _output(err, most))
+        return TransportOutput(code, _output(out, most), _output(err, most))
 
 
 def _started(argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -115,7 +115,7 @@ class Prefixed:
     def __init__(self, words: Sequence[str] = ()) -> None:
         self._words = tuple(words)
 
-    def run(self, argv: Sequence[str], seconds: float) -> Answer:
+    def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
         """Run a command to its end."""
         return run_here((*self._words, *argv), seconds)
 

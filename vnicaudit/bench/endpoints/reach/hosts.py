@@ -13,13 +13,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from vnicaudit.bench.endpoints.process import run_here
-from vnicaudit.bench.endpoints.transport import (
-    Answer,
+from vnicaudit.bench.endpoints.reach.process import run_here
+from vnicaudit.bench.endpoints.reach.transport import (
     EndpointUrl,
-    Reach,
     Transport,
+    TransportConnections,
     TransportModule,
+    TransportOutput,
 )
 from vnicaudit.errors import MissingExtraError, UsageError
 
@@ -45,14 +45,14 @@ class TestinfraHost:
         """Those of testinfra's backend."""
         _needed(where)
 
-    def run(self, argv: Sequence[str], seconds: float) -> Answer:
+    def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
         """Run a command to its end."""
         backend = self._backend(seconds)
         try:
             result = backend.run(shlex.join(argv))
         except RuntimeError as error:  # of its ssh backend, where ssh itself fails
             result = error.args[0]
-        return Answer(result.exit_status, result.stdout_bytes, result.stderr_bytes)
+        return TransportOutput(result.exit_status, result.stdout_bytes, result.stderr_bytes)
 
     def close(self) -> None:
         """There is nothing to leave."""
@@ -80,7 +80,7 @@ class Containers:
         self.OPTIONS = (*options, "sudo", "sudo_user")
         self._pattern = pattern
 
-    def connect(self, where: EndpointUrl, _reach: Reach) -> Transport:
+    def connect(self, where: EndpointUrl, _reach: TransportConnections) -> Transport:
         """Programs in that container."""
         return TestinfraHost(where, self.FORM, self._pattern)
 

@@ -11,7 +11,7 @@ from vnicaudit.model.finding import (
     Skipped,
 )
 from vnicaudit.model.report import Suppressed
-from vnicaudit.reports.grouped import EqualFindings, names_of
+from vnicaudit.reports.findings.grouped import EqualFindings, names_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.columns import padded_cell

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from vnicaudit.model.report import Explanation, Layer, LayerFact
 from vnicaudit.reports.encode import encode
-from vnicaudit.reports.facts_text import facts_text, type_of
-from vnicaudit.reports.finding_text import FindingText
+from vnicaudit.reports.findings.finding_text import FindingText
+from vnicaudit.reports.nics.facts_text import facts_text, type_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.report_file import written_explanation
 from vnicaudit.reports.safe import safe

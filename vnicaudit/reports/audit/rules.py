@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from vnicaudit.model.report import RULES_SCHEMA, RuleInfo
 from vnicaudit.reports.encode import encode_items
-from vnicaudit.reports.finding_text import SEVERITY
+from vnicaudit.reports.findings.finding_text import SEVERITY
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.table.columns import columns, row_with_text
 from vnicaudit.reports.table.model import Part
