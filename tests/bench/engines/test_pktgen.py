@@ -100,7 +100,9 @@ def test_any_text_is_read_or_refused(noise: str, at: int) -> None:
 
 def test_nothing_is_started_but_towards_the_only_destination() -> None:
     text = (DATA / "frames.txt").read_text()
-    (address,) = {line.split()[1] for line in text.splitlines() if " dst_max: " in line and "udp" not in line}
+    (address,) = {
+        line.split()[1] for line in text.splitlines() if " dst_max: " in line and "udp" not in line
+    }
     (mac,) = {line.split()[-1] for line in text.splitlines() if "dst_mac:" in line}
     meant = the_way(address=address, mac=mac)
     require_destination(text, meant, 1)

@@ -22,8 +22,8 @@ WORK = replace(TCP, seconds=10.0)
 URLS = ("agent://a", "agent://b")
 
 
-def run(ended: float = 100.0, **values: float) -> RunOfOne:
-    return RunOfOne(Measured(values=values, seconds=10.0), ended)
+def run(end_time: float = 100.0, **values: float) -> RunOfOne:
+    return RunOfOne(Measured(values=values, seconds=10.0), end_time)
 
 
 def test_rates_are_added_up_and_the_worst_of_all_else_counts() -> None:

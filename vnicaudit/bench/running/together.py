@@ -26,10 +26,10 @@ _LEAST_SHARE = 0.8
 
 
 class RunOfOne(NamedTuple):
-    """``ended``: seconds of the clock (monotonic) when it was known."""
+    """``end_time``: seconds of the clock (monotonic) when it was known."""
 
     measured: Measured
-    ended: float
+    end_time: float
 
 
 def at_once(run: Callable[[Ends], Measured], every: Sequence[Ends]) -> list[RunOfOne]:
@@ -94,8 +94,8 @@ def apart(runs: Sequence[RunOfOne], workload: Workload) -> Iterator[Doubt]:
     long before its end as it measured."""
     if any(run.measured.error for run in runs):
         return
-    began = [run.ended - (run.measured.seconds or workload.seconds) for run in runs]
-    common = min(run.ended for run in runs) - max(began)
+    began = [run.end_time - (run.measured.seconds or workload.seconds) for run in runs]
+    common = min(run.end_time for run in runs) - max(began)
     if common < _LEAST_SHARE * workload.seconds:
         yield Doubt(
             "short",

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vnicaudit.bench.engines._programs.checks import number_problems, require_none
 from vnicaudit.bench.engines._pktgen.wire import Wire
+from vnicaudit.bench.engines._programs.checks import number_problems, require_none
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Workload
 
