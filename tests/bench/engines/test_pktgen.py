@@ -21,7 +21,6 @@ from vnicaudit.model.measurement import Workload
 
 DATA = Path(__file__).parent / "data" / "pktgen" / "6.12"
 RECORDED = sorted(DATA.glob("*.txt"))
-THREADS = {"two": 2}
 
 
 def workload(**changes: object) -> Workload:
@@ -74,7 +73,9 @@ def test_settings_name_one_destination_and_sizes_without_the_check_sequence() ->
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
 def test_recorded_outputs(path: Path) -> None:
-    sent = sent_frames(path.read_text(), THREADS.get(path.stem, 1))
+    text = path.read_text()
+    sent = sent_frames(text, 1)
+    assert sent_frames(text + text, 2) == (2 * sent.sent, 0, sent.seconds)
     assert sent.seconds == pytest.approx(1.0, abs=0.3)
     assert sent.errors == 0
     assert sent.sent > 100
@@ -85,7 +86,7 @@ def test_an_output_that_is_cut_is_an_error(path: Path) -> None:
     text = path.read_text()
     for length in range(len(text) - 1):
         with pytest.raises(MeasureError):
-            sent_frames(text[:length], THREADS.get(path.stem, 1))
+            sent_frames(text[:length], 1)
 
 
 @given(st.text(), st.integers(0, 2000))
