@@ -37,7 +37,7 @@ from tests.rig.dns import answers
 from vnicaudit.bench.endpoints.paths import parse_path
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.statistics import median_interval
-from vnicaudit.bench.profiles.registry import ENGINES
+from vnicaudit.bench.profiles.registry import ENGINES, SHIPPED
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.collector import DesignPlace, take_sample
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
@@ -153,7 +153,7 @@ def dnsperf_alone(seconds: float) -> float:
 def ours(workload: Workload, opened: OpenedArm) -> float:
     """The same as a sample of ``bench run``."""
     everything = ValidityLimits(steal=100, cpu_wait=100, throttled=100)
-    sample = take_sample(workload, opened, DesignPlace(0, 0), everything)
+    sample = take_sample(workload, opened, DesignPlace(0, 0), everything, plugins=SHIPPED)
     if not sample.valid:
         raise SystemExit(sample.reason)
     return sample.values[workload.decides[0]]

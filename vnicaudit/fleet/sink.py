@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from vnicaudit.history.packed_reading import KeptReading
-from vnicaudit.model.fleet import FleetAudit
+from vnicaudit.model.fleet import FleetAudit, KeptReading
 
 
 class ReadingSink(Protocol):

@@ -51,7 +51,10 @@ class ChangeWriter:
     """Writes the intervals that an audit ends and begins. ``flows``: how many findings became
     what, by site and group."""
 
-    def __init__(self, connection: Connection, audit: int, coverage: Coverage) -> None:
+    def __init__(
+        self, connection: Connection, audit: int, coverage: Coverage, *, compared: bool = False
+    ) -> None:
+        self._all_compared = compared
         self._connection = connection
         self._audit = audit
         self._all_nics = coverage.nic_share == 1.0
@@ -101,6 +104,7 @@ class ChangeWriter:
             one.audited,
             self._rules,
             is_whole=one.status == "ok" and self._all_nics,
+            compared=self._all_compared,
         )
         rows: list[NicFacts] = []
         for each in one.audited:
@@ -188,19 +192,22 @@ class _FindingWriter:
         set_by_id(self._connection, finding, [*unlooked, *looked], "unlooked")
 
     def open(self, changes: Sequence[_Changed]) -> None:
-        appeared = [
-            each.facts.fingerprint
-            for one in changes
-            for each in one.findings.opened
-            if each.opened_as is None
-        ]
-        before = self._origins.findings(appeared)
+        before = {} if self._origins.no_findings else self._before(changes)
         rows: list[Row] = []
         for one in changes:
             at = one.read_at
             for each in one.findings.opened:
                 rows.append(self._row(one, each, before, at))
         insert_rows(self._connection, finding, rows)
+
+    def _before(self, changes: Sequence[_Changed]) -> dict[bytes, list[EarlierInterval]]:
+        appeared = [
+            each.facts.fingerprint
+            for one in changes
+            for each in one.findings.opened
+            if each.opened_as is None
+        ]
+        return self._origins.findings(appeared)
 
     def _row(
         self,

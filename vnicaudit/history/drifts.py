@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, Table, and_, func, or_, select
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.errors import UsageError
 from vnicaudit.history.audits import number_of
 from vnicaudit.history.database import Database

@@ -9,10 +9,16 @@ from sqlalchemy import Connection, func, or_, select, update
 
 from vnicaudit.history.bulk import Row, insert_rows
 from vnicaudit.history.known import HostCounts, Inventoried, KnownHost, chunks, known_hosts
-from vnicaudit.history.packed_reading import KeptReading
 from vnicaudit.history.rows import digest, milliseconds, printable
 from vnicaudit.history.tables import basis, basis_rule, host, inventory, reading
-from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, HostStatus, InventoryHost
+from vnicaudit.model.fleet import (
+    Coverage,
+    FleetAudit,
+    HostReading,
+    HostStatus,
+    InventoryHost,
+    KeptReading,
+)
 from vnicaudit.text.secrets import masked_message
 
 _ERROR = 500
@@ -96,12 +102,15 @@ class HostWork(NamedTuple):
     reading: HostReading | None
 
 
-def host_work(known: KnownHost, kept: KeptReading, basis_now: int, started: int) -> HostWork:
+def host_work(
+    known: KnownHost, kept: KeptReading, basis_now: int, started: int, *, shares: bool = False
+) -> HostWork:
     """Tell whether a reading is new, without unpacking one that is not: of such a one the time is
-    that of the audit's beginning, ``started``."""
+    that of the audit's beginning, ``started``. ``shares``: findings on it and another host are
+    open, which end when that one changes."""
     key = digest(kept.digest, kept.status) if kept.digest else b""
     same = bool(key) and (known.basis, known.digest) == (basis_now, key)
-    if same and kept.status == "ok":
+    if same and kept.status == "ok" and not shares:
         at = max(started, known.read_at)
         row: Row = (known.id, "ok", 0, 1, None, None, 1, at, key, *known.counts)
         return HostWork(known, "ok", row, is_unchanged=True, reading=None)
@@ -122,7 +131,7 @@ def host_work(known: KnownHost, kept: KeptReading, basis_now: int, started: int)
         key,
         *counts_of(one),
     )
-    new = one.status != "failed" and not is_late and not same
+    new = one.status != "failed" and not is_late and (shares or not same)
     return HostWork(known, one.status, row, is_unchanged=same, reading=one if new else None)
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection, select
 
+from vnicaudit.history.looked import SHARED
 from vnicaudit.history.rows import NicFacts
 from vnicaudit.history.tables import audit, finding, host, inventory, nic, problem, reading
 from vnicaudit.history.transitions import OpenFinding, OpenNic
@@ -77,6 +78,13 @@ def known_hosts(connection: Connection) -> dict[str, KnownHost]:
             one = KnownHost(number, *last, inventoried)
         found[name] = one
     return found
+
+
+def hosts_sharing(connection: Connection) -> frozenset[int]:
+    """The hosts with open findings on what they have in common with others."""
+    f = finding.c
+    query = select(f.host).where(f.closed.is_(None), f.scope == SHARED).distinct()
+    return frozenset(connection.execute(query).scalars())
 
 
 def open_nics(connection: Connection, hosts: Sequence[int]) -> dict[int, list[OpenNic]]:

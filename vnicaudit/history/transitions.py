@@ -108,6 +108,8 @@ def nic_changes(
     known: Sequence[OpenNic], seen: Iterable[NicFacts], looked: LookedAt
 ) -> NicTransitions:
     """Compare the NICs of a host with those that were seen of it now."""
+    if not known:  # a host that is new, as all are at first
+        return NicTransitions([OpenedNic(facts) for facts in seen], [])
     before = dict(zip(keyed(one.facts for one in known), known, strict=True))
     now = keyed(seen)
     changes = NicTransitions([], [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.architectures import S390
+from vnicaudit.model.guest_words import S390
 
 
 class DefinitionRefusal(msgspec.Struct, frozen=True):

@@ -10,10 +10,10 @@ import msgspec
 
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.domain import DomainConfig, Server
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.platform_name import OPENSTACK
-from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.server import (
     MULTIQUEUE,
     PACKED,

@@ -10,8 +10,7 @@ import pytest
 from vnicaudit.cli.main import run
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import VnicauditError
-from vnicaudit.history.packed_reading import KeptReading
-from vnicaudit.model.fleet import FleetAudit, HostReading
+from vnicaudit.model.fleet import FleetAudit, HostReading, KeptReading
 
 
 class Memory:

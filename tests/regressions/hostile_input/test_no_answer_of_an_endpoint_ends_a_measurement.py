@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.bench.engines.here import Here
+from tests.bench.running.fakes import Engine, plugins
 from tests.cli.command import vnicaudit
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends, Measured
@@ -171,10 +172,11 @@ def _second(text: str, digits: str) -> str:
     return "".join(lines)
 
 
-class _Odd:
+class _Odd(Engine):
     """An engine whose parser meets what nobody thought of."""
 
     def __init__(self, error: Exception) -> None:
+        super().__init__()
         self.error = error
 
     def measure(self, _workload: Workload, _ends: Ends) -> Measured:
@@ -185,12 +187,11 @@ class _Odd:
     "error", [ValueError("digits"), OverflowError("inf"), KeyError("x"), RecursionError("deep")]
 )
 def test_what_an_engine_stumbles_over_is_not_measured(
-    error: Exception, monkeypatch: pytest.MonkeyPatch
+    error: Exception,
 ) -> None:
-    monkeypatch.setattr("vnicaudit.bench.profiles.registry.ENGINES.load", lambda _name: _Odd(error))
     with Here("target") as here:
         workload = Workload(id="w", engine="rr", pattern="rr1c-1x1")
-        found = run_once(workload, Ends(here, here, "127.0.0.1"))
+        found = run_once(workload, Ends(here, here, "127.0.0.1"), plugins(_Odd(error)))
     assert found.values == {}
     assert found.error.startswith(f"what rr printed cannot be read ({type(error).__name__}: ")
 

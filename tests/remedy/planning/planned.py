@@ -135,10 +135,12 @@ def in_file(path: Path, content: str | bytes) -> list[Source]:
     return [one for one in found if isinstance(one, Source)]
 
 
-def selected(*rules: str, platforms: PlatformRegistry | None = None) -> AuditWork:
+def selected(
+    *rules: str, platforms: PlatformRegistry | None = None, kind: type[AuditWork] = AuditWork
+) -> AuditWork:
     """What judges by these rules alone."""
     suppressor = Suppressor((), date(2026, 11, 21), rules)
-    return AuditWork(rules, Assumptions(), suppressor, {}, platforms or every_platform())
+    return kind(rules, Assumptions(), suppressor, {}, platforms or every_platform())
 
 
 def plan(

@@ -8,7 +8,7 @@ from functools import cache
 
 import vnicaudit
 from vnicaudit.audit.settings.file import read_settings_file
-from vnicaudit.base.matching import close_to
+from vnicaudit.base.wording import close_to
 from vnicaudit.bench.judging.terms import DEFAULT, MOST_ALPHA, usual_turns
 from vnicaudit.bench.profiles import checks
 from vnicaudit.bench.profiles.keys import ProfileTable

@@ -3,11 +3,11 @@ one in ``bench/guards/`` a guard rail, by being there."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import vnicaudit.bench.engines
 import vnicaudit.bench.guards
-from vnicaudit.base.registry import Registry
+from vnicaudit.base.registry import PluginSource, Registry
 from vnicaudit.bench.contract import Engine, Guard
 
 if TYPE_CHECKING:
@@ -27,3 +27,14 @@ ENGINES: Registry[Engine] = Registry(
     "engine", vnicaudit.bench.engines, Engine, retired=RETIRED_ENGINES
 )
 GUARDS: Registry[Guard] = Registry("guard rail", vnicaudit.bench.guards, Guard)
+
+
+class BenchPlugins(NamedTuple):
+    """By what is measured, and what is looked at besides."""
+
+    engines: PluginSource[Engine] = ENGINES
+    guards: PluginSource[Guard] = GUARDS
+
+
+SHIPPED = BenchPlugins()
+"""Those of this program."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -43,6 +43,22 @@ class LineFacts(NamedTuple):
     rate: float | None = None
     encapsulation: str = "none"
     hypervisor: str | None = None
+
+
+class Places(Protocol):
+    """What is measured at, as :class:`OpenedEndpoints`."""
+
+    def open(self, given: PathOption, line: LineFacts, mac: str | None = None) -> OpenedArm:
+        """A path, ready. Raises UsageError, EndpointError."""
+
+    def require(self, opened: Iterable[OpenedArm], workloads: Iterable[Workload]) -> None:
+        """Raises EndpointError that names every program that is missing at an end."""
+
+    def setups(self, opened: Iterable[OpenedArm]) -> list[Setup]:
+        """Setup of each place."""
+
+    def labels(self, opened: Sequence[OpenedArm]) -> dict[str, str]:
+        """Labels of one target."""
 
 
 class OpenedEndpoints:

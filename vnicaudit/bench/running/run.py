@@ -16,6 +16,7 @@ from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.terms import Terms, checked_terms
 from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
@@ -42,6 +43,7 @@ class MeasurementRequest(NamedTuple):
     limits: ValidityLimits
     adapters: GetAdapters
     patience: float = TURN_SECONDS
+    plugins: BenchPlugins = SHIPPED
     beside: tuple[PathOption, ...] = ()
     """Other paths on which every workload is run at the same time as on the one path."""
 
@@ -62,6 +64,7 @@ def measurement_terms_of(request: MeasurementRequest) -> MeasurementTerms:
         limits=request.limits,
         states=request.states,
         labels=request.labels,
+        plugins=request.plugins,
     )
 
 
@@ -95,7 +98,7 @@ def bench(
             opened.append(places.open(path, request.line))
         opened = [_with_others(each, request, stack, listener) for each in opened]
         every = [one for each in opened for one in (each, *each.beside)]
-        profile = settled_profile(terms.profile, every, listener)
+        profile = settled_profile(terms.profile, every, listener, request.plugins)
         terms = replace(terms, profile=profile)
         listener.prepares("looking for the tools, and at versions and settings")
         places.require(every, terms.profile.workloads)

@@ -222,7 +222,7 @@ class _FixReport:
             _note(text)
 
     def _say_numbers(self) -> None:
-        from vnicaudit.base.counting import count
+        from vnicaudit.base.wording import count
 
         if self._fixing.diff and not self._problems:
             _note("Nothing to fix")

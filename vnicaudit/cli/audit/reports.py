@@ -11,7 +11,7 @@ from vnicaudit import __version__
 from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
 from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
 from vnicaudit.base.clock import timestamp
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.request import AuditRequest
 from vnicaudit.cli.options.output import terminal_width, use_color
 from vnicaudit.cli.output.files import READ_BY_OTHERS, STDOUT, ReportOutput

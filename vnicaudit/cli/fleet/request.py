@@ -11,6 +11,7 @@ from vnicaudit import __version__
 from vnicaudit.audit.reading.targets import unique_targets
 from vnicaudit.cli.audit.fixing import FixOptions
 from vnicaudit.cli.audit.request import AuditOptions, AuditRequest, request_of
+from vnicaudit.cli.fleet.engine import EngineOptions, check_engine
 from vnicaudit.cli.fleet.options import (
     ChosenHosts,
     InventoryOptions,
@@ -44,6 +45,7 @@ class FleetAuditOptions(msgspec.Struct, frozen=True):
 
     inventory: InventoryOptions
     running: RunningOptions
+    engine: EngineOptions
     sampling: SampleOptions
     resume: bool
     history: str | None
@@ -68,6 +70,7 @@ class FleetRequest(msgspec.Struct, frozen=True):
     state: Path
     history: HistoryOptions
     resume: bool
+    engine: EngineOptions
     traffic: float | None = None
     """Seconds between two readings of counters; None: they are not read."""
 
@@ -90,6 +93,7 @@ class FleetRequest(msgspec.Struct, frozen=True):
 def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
     """The audit that the options ask for. Raises UsageError for what makes no sense together, in
     the settings or in the inventory, TargetError where a cloud cannot be asked for its hosts."""
+    check_engine(options.engine)
     platforms = wiring.platforms()
     whole = AuditOptions(
         targets=(),
@@ -121,6 +125,7 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
             options.state,
         ),
         resume=options.resume,
+        engine=options.engine,
         traffic=traffic_of(options.running),
     )
     _check_baseline(request)

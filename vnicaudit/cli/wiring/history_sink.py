@@ -9,9 +9,8 @@ from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from vnicaudit.history.packed_reading import KeptReading
     from vnicaudit.history.place import HistoryPlace
-    from vnicaudit.model.fleet import FleetAudit
+    from vnicaudit.model.fleet import FleetAudit, KeptReading
 
 
 class HistorySink:

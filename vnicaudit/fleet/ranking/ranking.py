@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import nsmallest
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.fleet.ranking.candidates import Candidate, Candidates
 from vnicaudit.fleet.ranking.estimates import Estimates
 from vnicaudit.fleet.ranking.order import order_of

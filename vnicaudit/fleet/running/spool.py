@@ -12,6 +12,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,7 @@ from vnicaudit.base.private_files import make_private, write_private, write_priv
 from vnicaudit.errors import JournalError, UsageError
 from vnicaudit.model.decoding import json_as, msgpack_decoder
 from vnicaudit.model.fleet import FailureKind, FleetAudit, HostReading, HostStatus
+from vnicaudit.model.report import Audited
 
 _KEEP = 3
 """Audits that stay in the spool, the newest ones."""
@@ -49,7 +51,7 @@ class HostSummary(msgspec.Struct, frozen=True):
 
 
 class SpooledHost:
-    """One host's file (:class:`vnicaudit.history.packed_reading.KeptReading`)."""
+    """One host's file (:class:`vnicaudit.model.fleet.KeptReading`)."""
 
     def __init__(self, path: Path, summary: HostSummary) -> None:
         self._path = path
@@ -78,6 +80,27 @@ class SpooledHost:
             return _unpacked(body)
         except (OSError, ValueError, zlib.error) as error:
             raise JournalError(f"{self._path}: damaged ({type(error).__name__})") from None
+
+
+class ComparedHost:
+    """One host's file, and the findings on what it has in common with others
+    (:class:`vnicaudit.history.packed_reading.KeptReading`)."""
+
+    def __init__(self, kept: SpooledHost, shared: tuple[Audited, ...]) -> None:
+        self._kept = kept
+        self._shared = shared
+        self.host = kept.host
+        self.status = kept.status
+        self.digest = kept.digest
+        if shared:
+            data = kept.digest.encode() + _ENCODER.encode(shared)
+            self.digest = blake2b(data, digest_size=16).hexdigest()
+
+    def reading(self) -> HostReading:
+        """As of the file."""
+        one = self._kept.reading()
+        audited = (*one.audited, *self._shared)
+        return msgspec.structs.replace(one, audited=audited, digest=self.digest)
 
 
 class AuditSpool:

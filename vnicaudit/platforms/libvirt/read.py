@@ -6,6 +6,7 @@ delivered, and each domain that was not is an error of its own.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
@@ -24,7 +25,7 @@ from vnicaudit.platforms.libvirt.domains import (
     definition_from,
     domain_from,
 )
-from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, VisitFailure, start
+from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, VisitFailure, VisitRequest, start
 from vnicaudit.platforms.libvirt.workers import HostSilentError
 from vnicaudit.text.libvirt_uri import parse
 
@@ -50,6 +51,7 @@ def read(
     agent: bool = False,
     threads: int | None = None,
     traffic: float | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> LiveHost[Domain]:
     """Connect read-only and read everything that bears on NICs.
 
@@ -60,9 +62,8 @@ def read(
 
     Raises TargetError when the host cannot be reached or its domains cannot be listed.
     """
-    opened, visit, around = _opened(
-        uri, deadline=deadline, agent=agent, threads=threads, traffic=traffic
-    )
+    request = VisitRequest(deadline, agent, threads, traffic=traffic, clock=clock)
+    opened, visit, around = _opened(uri, request)
     domains = stream(opened, visit, around)
     return LiveHost(opened.host, opened.local, domains, visit.take_traffic, visit.pulse.end)
 
@@ -71,29 +72,19 @@ def read_definitions(
     uri: str, *, deadline: float = DEADLINE, agent: bool = False
 ) -> LiveHost[JudgedDefinition]:
     """Read as :func:`read` does, each domain with its persistent definition."""
-    opened, visit, around = _opened(uri, deadline=deadline, agent=agent, threads=None, again=True)
+    opened, visit, around = _opened(uri, VisitRequest(deadline, agent, again=True))
     domains = _stream(opened, visit, lambda item: _defined(item, around))
     return LiveHost(opened.host, opened.local, domains)
 
 
-def _opened(
-    uri: str,
-    *,
-    deadline: float,
-    agent: bool,
-    threads: int | None,
-    again: bool = False,
-    traffic: float | None = None,
-) -> tuple[OpenedHost, Visit, Surroundings]:
+def _opened(uri: str, request: VisitRequest) -> tuple[OpenedHost, Visit, Surroundings]:
     where = parse(uri)
-    visit = start(
-        where, deadline=deadline, agent=agent, threads=threads, again=again, traffic=traffic
-    )
+    visit = start(where, request)
     try:
         opened = visit.opened.take()
     except HostSilentError:
         visit.pulse.end()
-        text = f"no answer within {deadline:g} s"
+        text = f"no answer within {request.deadline:g} s"
         raise TargetError(text, file=uri, failure="deadline") from None
     if isinstance(opened, VisitFailure):
         raise opened.error

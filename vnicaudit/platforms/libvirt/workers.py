@@ -30,18 +30,19 @@ class HostSilentError(Exception):
 class Pulse:
     """When a host was last heard, and for how many seconds it may be silent."""
 
-    def __init__(self, deadline: float) -> None:
+    def __init__(self, deadline: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.deadline = deadline
-        self._heard = time.monotonic()
+        self.clock = clock
+        self._heard = clock()
         self._ended = threading.Event()
 
     def beat(self) -> None:
         """An answer has come, whatever it was: the host is alive."""
-        self._heard = time.monotonic()
+        self._heard = self.clock()
 
     def patience(self, asked: float) -> float:
-        """Seconds left to one who has waited since ``asked`` (monotonic time)."""
-        return max(asked, self._heard) + self.deadline - time.monotonic()
+        """Seconds left to one who has waited since ``asked`` (by ``clock``)."""
+        return max(asked, self._heard) + self.deadline - self.clock()
 
     @property
     def has_ended(self) -> bool:
@@ -76,7 +77,7 @@ class Mailbox(Generic[T]):
     def take(self, more: float = 0.0) -> T:
         """The next report. Raises HostSilentError when nobody answered for the length of the
         deadline, and that many seconds more."""
-        asked = time.monotonic()
+        asked = self._pulse.clock()
         while True:
             patience = self._pulse.patience(asked) + more
             try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.effect import is_share
 from vnicaudit.bench.judging.reasons import amount
 from vnicaudit.bench.watching.changes import SEED, ChangePoint

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal, get_args
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.finding import Finding, Severity
 from vnicaudit.model.report import Audited

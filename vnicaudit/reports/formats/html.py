@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Tool
 from vnicaudit.reports.page.data import PageAbout
 from vnicaudit.reports.page.from_audit import AuditNotes, subject_of

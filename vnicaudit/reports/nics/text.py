@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.audit.judging.nic_row import nic_row
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import NicRow

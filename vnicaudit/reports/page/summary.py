@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from urllib.parse import urlencode
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.reports.page.answer import AnswerCounts, Cure, RuleCount
 from vnicaudit.reports.page.coverage import coverage_parts, moment, sample_of
 from vnicaudit.reports.page.data import PageAbout, PageChanges, PageEnd

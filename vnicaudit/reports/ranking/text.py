@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.ranking import ChangePlace, RankedChange, Ranking
 from vnicaudit.reports.nics.facts_text import ARROW
 from vnicaudit.reports.paint import Paint

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.runs import Check
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.runs.text import check_text

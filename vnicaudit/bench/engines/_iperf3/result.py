@@ -7,7 +7,7 @@ of iperf3, each with a server of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 from statistics import fmean
 
@@ -112,7 +112,11 @@ def _failure_reason(ran: Ran) -> str:
 _FLOOD_SECONDS = 1.0
 
 
-def measure_packet_rate(plan: Iperf3Load, ends: Ends) -> Measured:
+Search = Callable[[Callable[[float, float], LoadTrial], float], Searched]
+"""Looks for a rate by trials, from one on."""
+
+
+def measure_packet_rate(plan: Iperf3Load, ends: Ends, search: Search = search) -> Measured:
     """The highest rate at which hardly any packet is lost, looked for from what comes through of a
     second at full speed. No seconds and no bytes: CPU time of a search belongs to many rates."""
     trials = _Trials(plan, ends)

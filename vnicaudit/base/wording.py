@@ -1,10 +1,16 @@
-"""Words of a user that are not known: what he may have meant, and how they are quoted."""
+"""Words of messages: how many there are of a thing; of what a user wrote and nobody knows, what he
+may have meant, and how it is quoted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 _SHOWN = 80
+
+
+def count(number: int, word: str) -> str:
+    """``1 domain``, ``12,345 domains``."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def close_to(word: str, known: Sequence[str]) -> str:
