@@ -11,6 +11,7 @@ import pytest
 
 from tests.fleet.daemons import write_host
 from vnicaudit import __version__
+from vnicaudit.audit.reading.targets import Met
 from vnicaudit.cli.fleet import dask_worker
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.fleet.running.engines.one_try import one_try
@@ -42,7 +43,7 @@ def test_what_a_worker_reads_is_what_is_read_here(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_item_comes_as_it_was() -> None:
-    items = [
+    items: list[Met] = [
         Host("kvm"),
         ReadError("no", "f", 3),
         LostRead("lost", "f", failure="deadline", whole=False),
