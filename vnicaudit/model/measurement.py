@@ -223,6 +223,10 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     same_host: bool | None = None
     hostname: str | None = None
     """The name that was given in the place of ``address``; the peer resolved it."""
+    beside: tuple[str, ...] = ()
+    """Endpoint URLs of other targets that every workload was run on at the same time. Rates are
+    then those of all together, and ``…_least`` those of the least; of what is better lower, the
+    worst one's."""
 
 
 class Setup(msgspec.Struct, frozen=True):
