@@ -28,7 +28,7 @@ class HostWithLock(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name that people know the host by."""
 
     def take_lock(self, lock: HostLock) -> HostLock:
         """The lock that is there now."""
