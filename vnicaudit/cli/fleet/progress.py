@@ -14,11 +14,11 @@ from vnicaudit.model.fleet import FailureKind, HostStatus
 
 
 class HostDone(Protocol):
-    """The result of one host."""
+    """The outcome of reading one host."""
 
     @property
     def status(self) -> HostStatus:
-        """How far it was read."""
+        """Read as a whole, in part, or not at all."""
 
     @property
     def failure(self) -> FailureKind | None:

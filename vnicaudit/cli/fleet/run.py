@@ -80,7 +80,7 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
 
 
 def _sink(request: FleetRequest, wiring: Wiring) -> ReadingSink | None:
-    """The history that remembers the audit. Raises HistoryError where it cannot."""
+    """The sink that remembers the audit. Raises HistoryError where it cannot."""
     history = request.history
     return wiring.sink(history.place, history.is_named, request.audit.quiet)
 

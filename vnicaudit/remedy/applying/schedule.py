@@ -54,7 +54,7 @@ class Window(msgspec.Struct, frozen=True):
         return f"{self.begin:%H:%M}-{self.end:%H:%M}"
 
 
-class HasTarget(Protocol):
+class AtTarget(Protocol):
     """Something at a target."""
 
     @property
@@ -69,7 +69,7 @@ class PlacedResult(NamedTuple):
     result: Result
 
 
-T = TypeVar("T", bound=HasTarget)
+T = TypeVar("T", bound=AtTarget)
 _ONE = ("",)
 """The group of all where there are no others."""
 _ALL = "all"

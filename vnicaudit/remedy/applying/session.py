@@ -28,7 +28,7 @@ class HostWithLock(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of the host."""
+        """The name that people know the host by."""
 
     def take_lock(self, lock: HostLock) -> HostLock:
         """The lock that is there now."""
