@@ -1,14 +1,18 @@
-"""What `vnicaudit bench run` costs what it measures: goodput it reports, against bare iperf3.
+"""What a run of `bench` reports, against the bare tools, and what it costs beside its own seconds.
 
-    python -m benchmarks.bench [--rounds 30] [--seconds 2] [--rate 200mbit]
+    python -m benchmarks.bench [--pairs 15] [--seconds 2] [--rate 500mbit | --free] [WORK ...]
 
-Makes a network namespace (needs root) and measures one TCP stream into it and out of it, by turns
-(which goes first changes each round): a whole run as `bench run` makes it, with all that is read
-beside it, and iperf3 alone with the same options. ``--rate``: the path is held to that rate by tc,
-where every packet that is lost to overhead would show; without it the CPUs are the limit.
+Makes a network namespace (needs root) and loads the way into it and out of it: a whole run as
+`bench run` makes it, with all that is read beside it, and the tool alone with the same options, in
+pairs, in random order. WORK: ``rx`` and ``tx`` (a TCP stream each way), ``streams`` (four at once),
+``udp`` (a fifth more than the path carries), ``dns`` (dnsperf and nsd); all of them unless told.
 
-Prints medians, and the median of the ratios of pairs with its exact 95 % interval. Bar:
-0.99 or better.
+The path is held to ``--rate`` by tc (for ``dns`` to a 250th of it), where every packet that is lost
+to overhead shows; with ``--free`` nothing holds it and the CPUs are the limit. Requests of one
+connection are in `benchmarks.requests`.
+
+Prints medians, the median of the ratios of pairs with its exact 95 % interval, and the seconds that
+a run takes beyond the tool alone. Bars: 0.97 to 1.03 (with ``--free`` at least 0.97), 1.5 s.
 """
 
 from __future__ import annotations
@@ -16,28 +20,73 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
+import re
 import statistics
 import subprocess
-from collections.abc import Iterator
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
 
+import tests.rig
+from tests.rig.dns import answers
 from vnicaudit.bench.endpoints.paths import parse_path
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.statistics import median_interval
-from vnicaudit.bench.profiles.registry import ENGINES
+from vnicaudit.bench.profiles.registry import ENGINES, SHIPPED
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.collector import DesignPlace, take_sample
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Workload
 
-_BAR = 0.99
+_LEAST, _MOST, _OVERHEAD = 0.97, 1.03, 1.5
 _SPACE, _HERE, _THERE = "vnab-bench", "vnabb0", "vnabb1"
 _ADDRESS = "10.213.77.2"
+_INSIDE = ("ip", "netns", "exec", _SPACE)
+_SHARE_OF_DNS = 250
+"""Of the rate of the path: so little that it is the path that limits dnsperf, not the CPUs."""
+_UDP_BEYOND = 1.2
+_FREE_UDP = 200e6
+_BUFFER = "425984"
+"""Twice net.core.rmem_max as Linux has it, which is what the engine asks for."""
+_NAME = "answer.rig.test"
+_ZONE = Path(tests.rig.__file__).parent / "files" / "rig.test.zone"
+_NSD = """\
+server:
+    ip-address: {address}
+    username: ""
+    zonesdir: "{folder}"
+    database: ""
+    pidfile: "{folder}/nsd.pid"
+    xfrdfile: "{folder}/xfrd.state"
+    zonelistfile: "{folder}/zone.list"
+    xfrdir: "{folder}"
+    rrl-ratelimit: 0
+    rrl-whitelist-ratelimit: 0
+remote-control:
+    control-enable: no
+zone:
+    name: rig.test
+    zonefile: "{zone}"
+"""
+Pairs = list[tuple[float, float]]
+"""Of a run of ours, and of the tool alone."""
+
+
+class Compared(NamedTuple):
+    """``values``: what was reported, in the metric's unit; ``seconds``: of wall time."""
+
+    values: Pairs
+    seconds: Pairs
 
 
 @contextmanager
-def namespace(rate: str | None) -> Iterator[None]:
+def namespace(rate: str | None, burst: str = "256k") -> Iterator[None]:
     """A namespace and a way into it."""
     _ip("netns", "add", _SPACE)
     try:
@@ -46,9 +95,8 @@ def namespace(rate: str | None) -> Iterator[None]:
         _ip("link", "set", _HERE, "up")
         _ip("-n", _SPACE, "addr", "add", f"{_ADDRESS}/24", "dev", _THERE)
         _ip("-n", _SPACE, "link", "set", _THERE, "up")
-        inside = ("ip", "netns", "exec", _SPACE)
-        for prefix, device in (((), _HERE), (inside, _THERE)) if rate else ():
-            shape = ["tbf", "rate", str(rate), "burst", "256k", "latency", "50ms"]
+        for prefix, device in (((), _HERE), (_INSIDE, _THERE)) if rate else ():
+            shape = ["tbf", "rate", str(rate), "burst", burst, "latency", "50ms"]
             subprocess.run(
                 [*prefix, "tc", "qdisc", "add", "dev", device, "root", *shape], check=True
             )
@@ -57,11 +105,27 @@ def namespace(rate: str | None) -> Iterator[None]:
         _ip("netns", "del", _SPACE)
 
 
-def bare(workload: Workload) -> float:
+@contextmanager
+def dns_server() -> Iterator[None]:
+    """nsd in the namespace, that answers."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "nsd.conf")
+        file.write_text(_NSD.format(address=_ADDRESS, folder=folder, zone=_ZONE))
+        running = subprocess.Popen([*_INSIDE, "nsd", "-d", "-c", str(file)])
+        try:
+            while not answers(_ADDRESS):
+                if running.poll() is not None:
+                    raise SystemExit("nsd does not run")
+            yield
+        finally:
+            running.terminate()
+            running.wait()
+
+
+def iperf3_alone(*options: str) -> float:
     """bit/s received, by iperf3 alone."""
-    server = ["ip", "netns", "exec", _SPACE, "iperf3", "-s", "--one-off", "-p", "5999"]
-    client = ["iperf3", "-c", _ADDRESS, "-p", "5999", "-J", "-t", f"{workload.seconds:g}"]
-    client += ["-R"] if workload.direction == "tx" else []
+    server = [*_INSIDE, "iperf3", "-s", "--one-off", "-p", "5999"]
+    client = ["iperf3", "-c", _ADDRESS, "-p", "5999", "-J", *options]
     running = subprocess.Popen(server, stdout=subprocess.DEVNULL)
     try:
         while True:
@@ -73,54 +137,131 @@ def bare(workload: Workload) -> float:
         running.wait(timeout=30)
 
 
+def dnsperf_alone(seconds: float) -> float:
+    """Queries answered in a second, by dnsperf alone."""
+    with tempfile.NamedTemporaryFile("w") as queries:
+        queries.write(f"{_NAME} A\n")
+        queries.flush()
+        argv = ["dnsperf", "-s", _ADDRESS, "-d", queries.name, "-l", f"{seconds:g}", "-c", "4"]
+        ran = subprocess.run(
+            [*argv, "-t", "1"], capture_output=True, text=True, timeout=120, check=True
+        )
+    (rate,) = re.findall(r"Queries per second: +([0-9.]+)", ran.stdout)
+    return float(rate)
+
+
 def ours(workload: Workload, opened: OpenedArm) -> float:
     """The same as a sample of ``bench run``."""
     everything = ValidityLimits(steal=100, cpu_wait=100, throttled=100)
-    sample = take_sample(workload, opened, DesignPlace(0, 0), everything)
+    sample = take_sample(workload, opened, DesignPlace(0, 0), everything, plugins=SHIPPED)
     if not sample.valid:
         raise SystemExit(sample.reason)
-    return sample.values["goodput"]
+    return sample.values[workload.decides[0]]
 
 
-def measure(rounds: int, seconds: float) -> dict[str, tuple[list[float], list[float]]]:
-    """Direction -> what was reported, and what iperf3 alone said."""
-    found: dict[str, tuple[list[float], list[float]]] = {"rx": ([], []), "tx": ([], [])}
+class Work(NamedTuple):
+    """A workload, and how the tool alone does it."""
+
+    workload: Workload
+    alone: Callable[[], float]
+
+
+def work_of(name: str, seconds: float, rate: float | None) -> Work:
+    """``rate``: bit/s of the path; None: nothing holds it."""
+    given = ("-t", f"{seconds:g}")
+    if name == "dns":
+        options = {"name": f"{_NAME} A"}
+        return Work(
+            Workload(id=name, engine="dnsperf", pattern="max", direction="both", connections=4,
+                     seconds=seconds, warmup=0, decides=("query_rate",), options=options),
+            lambda: dnsperf_alone(seconds),
+        )  # fmt: skip
+    if name == "udp":
+        sent = _UDP_BEYOND * rate if rate else _FREE_UDP
+        return Work(
+            Workload(id=name, engine="iperf3", pattern="udp", direction="rx", rate=sent,
+                     seconds=seconds, warmup=0, decides=("goodput",)),
+            lambda: iperf3_alone(*given, "-u", "-b", str(int(sent)), "-w", _BUFFER),
+        )  # fmt: skip
+    streams = 4 if name == "streams" else 1
+    more = ("-P", "4") if name == "streams" else ("-R",) if name == "tx" else ()
+    return Work(
+        Workload(id=name, engine="iperf3", pattern="tcp", direction="tx" if name == "tx" else "rx",
+                 connections=streams, seconds=seconds, warmup=0, decides=("goodput",)),
+        lambda: iperf3_alone(*given, *more),
+    )  # fmt: skip
+
+
+WORKS = ("rx", "tx", "streams", "udp", "dns")
+
+
+def measure(work: Work, pairs: int, draw: random.Random) -> Compared:
+    """Both ways of doing it, so many times, each pair in random order."""
+    found = Compared([], [])
+    ENGINES.load(work.workload.engine).check(work.workload)
     with ExitStack() as stack:
+        if work.workload.engine == "dnsperf":
+            stack.enter_context(dns_server())
         path = parse_path(f"netns://{_SPACE}?address={_ADDRESS}")._replace(name="path")
-        opened = OpenedEndpoints(stack, adapters).open(path, LineFacts())
-        for number in range(rounds):
-            for direction, (mine, alone) in found.items():
-                workload = Workload(
-                    id="tcp", engine="iperf3", pattern="tcp", direction=direction,  # type: ignore[arg-type]
-                    seconds=seconds, warmup=0, decides=("goodput",),
-                )  # fmt: skip
-                ENGINES.load(workload.engine).check(workload)
-                for which in ("mine", "bare") if number % 2 else ("bare", "mine"):
-                    if which == "mine":
-                        mine.append(ours(workload, opened))
-                    else:
-                        alone.append(bare(workload))
+        opened = OpenedEndpoints(stack, adapters, say=_say).open(path, LineFacts())
+        ways: list[Callable[[], float]] = [lambda: ours(work.workload, opened), work.alone]
+        for way in ways:  # warm
+            way()
+        for _ in range(pairs):
+            value, took = [0.0, 0.0], [0.0, 0.0]
+            for which in draw.sample((0, 1), 2):
+                began = time.monotonic()
+                value[which] = ways[which]()
+                took[which] = time.monotonic() - began
+            found.values.append((value[0], value[1]))
+            found.seconds.append((took[0], took[1]))
     return found
 
 
+def report(name: str, found: Compared, *, held: bool) -> bool:
+    """Print it; False where a bar is missed."""
+    ratios = [mine / alone for mine, alone in found.values]
+    ratio, (low, high) = statistics.median(ratios), _interval(ratios)
+    beyond = statistics.median(mine - alone for mine, alone in found.seconds)
+    mine, alone = (statistics.median(each) for each in zip(*found.values, strict=True))
+    print(
+        f"  {name:8}{_shown(mine)} reported, {_shown(alone)} by the tool alone; ratio of "
+        f"{len(ratios)} pairs, median {ratio:.4f} (95 % {low:.4f} to {high:.4f}); "
+        f"{beyond:+.2f} s a run",
+        flush=True,
+    )
+    return ratio >= _LEAST and (ratio <= _MOST or not held) and beyond <= _OVERHEAD
+
+
 def main() -> None:
-    """Measure and print; exit code 1 when the bar is missed."""
+    """Measure and print; exit code 1 when a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("work", nargs="*", metavar="WORK", help=", ".join(WORKS))
+    parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--rate")
+    parser.add_argument("--seed", type=int, default=20261126)
+    path = parser.add_mutually_exclusive_group()
+    path.add_argument("--rate", default="500mbit", metavar="NUMBERmbit")
+    path.add_argument("--free", action="store_true")
     given = parser.parse_args()
-    with namespace(given.rate):
-        found = measure(given.rounds, given.seconds)
+    if unknown := set(given.work) - set(WORKS):
+        parser.error(f"no WORK is called {', '.join(sorted(unknown))}: there are {WORKS}")
+    rate = None if given.free else float(given.rate.removesuffix("mbit")) * 1e6
+    draw = random.Random(given.seed)
+    print(f"load {os.getloadavg()[0]:.1f}, path {'free' if given.free else given.rate}")
+    good = [one(name, given, rate, draw) for name in given.work or WORKS]
     print(f"load {os.getloadavg()[0]:.1f}")
-    pairs = [(a, b) for mine, alone in found.values() for a, b in zip(mine, alone, strict=True)]
-    for name, (mine, alone) in found.items():
-        print(f"  {name}: {_gbit(mine)} reported, {_gbit(alone)} by iperf3 alone")
-    ratio = statistics.median(a / b for a, b in pairs)
-    interval = _interval([a / b for a, b in pairs])
-    print(f"  ratio of pairs, median: {ratio:.4f} (95 % {interval[0]:.4f} to {interval[1]:.4f})")
-    if ratio < _BAR:
+    if not all(good):
         raise SystemExit("a bar was missed")
+
+
+def one(name: str, given: argparse.Namespace, rate: float | None, draw: random.Random) -> bool:
+    """One work, over a path of its own; False where a bar is missed."""
+    dns = name == "dns"
+    held = None if rate is None else f"{rate / (_SHARE_OF_DNS if dns else 1):.0f}bit"
+    with namespace(held, "8k" if dns else "256k"):
+        found = measure(work_of(name, given.seconds, rate), given.pairs, draw)
+    return report(name, found, held=rate is not None)
 
 
 def _interval(ratios: list[float]) -> tuple[float, float]:
@@ -129,8 +270,13 @@ def _interval(ratios: list[float]) -> tuple[float, float]:
     return (found.low, found.high) if found else (min(ratios), max(ratios))
 
 
-def _gbit(values: list[float]) -> str:
-    return f"{statistics.median(values) / 1e9:.3f} Gb/s"
+def _shown(value: float) -> str:
+    return f"{value / 1e6:.1f} Mb/s" if value > 1e6 else f"{value:.0f}/s"
+
+
+def _say(text: str) -> None:
+    """That another measurement is waited for, above all."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def _ip(*words: str) -> None:

@@ -206,21 +206,29 @@ def measure(plan: Plan, name: str, effect: float, rng: random.Random) -> str:
     """``regressed``, ``improved`` or anything else."""
     hosts = [Host(name, rng) for _ in range(plan.workloads)]
     planned = steps(plan, rng)
+    whole, shifted = len(planned), 0
     runs: list[Run] = []
-    for place, (workload, after, unit, boot, visit) in enumerate(planned):
+    for place in range(whole):
+        workload, scheduled, unit, boot, visit = planned[place]
+        after = scheduled
         while True:
             change = 1 + effect if after and workload < plan.changed else 1
             begun = any(run.workload == workload for run in runs)
-            when = When(boot, visit, place / (len(planned) - 1), after, begun)
+            when = When(boot, visit, place / (whole - 1), after, begun)
             value = seen(name, math.exp(hosts[workload].value(when)) * change)
             runs.append(Run(workload, after, unit, value))
-            row = low_runs(runs, workload)
-            if row >= 3:
+            then = afterwards(plan, runs, workload)
+            if then == "catastrophe":
                 return "regressed"
-            if not row or not after:
+            if then == "away":
+                shifted += 1
+                planned[place + 1 :] = pulled(planned[place], planned[place + 1 :], 1000 * shifted)
+            if then not in ("before", "after"):
                 break
-        ended = place + 1 == len(planned) or planned[place + 1][2] > unit
-        if ended and unit + 1 in plan.looks and (plan.kind != "flip" or after):
+            after = then == "after"
+        left = min((step[2] for step in planned[place + 1 :]), default=math.inf)
+        ahead = any(run.unit > unit for run in runs)
+        if left > unit and not ahead and unit + 1 in plan.looks:
             alpha = plan.alphas[plan.looks.index(unit + 1)]
             verdict = judged(plan, runs, alpha, last=unit + 1 == plan.looks[-1])
             if verdict:
@@ -228,22 +236,68 @@ def measure(plan: Plan, name: str, effect: float, rng: random.Random) -> str:
     raise AssertionError("there is a last look")
 
 
-def low_runs(runs: Sequence[Run], workload: int) -> int:
-    """How many runs after the change, up to the last, were below half of the median before and
-    below any of them, one after the other; 0 where the last before was no better."""
-    if runs[-1].value > 0.75:  # not one of half of what is usual, which is 0.8 and more
-        return 0
-    before = [run.value for run in runs if run.workload == workload and not run.after]
-    after = [run.value for run in runs if run.workload == workload and run.after]
-    if len(before) < 2:
-        return 0
-    bound = min([statistics.median(before) / 2, *before])
-    if before[-1] < bound:
-        return 0
-    found = 0
-    while found < len(after) and after[-1 - found] < bound:
-        found += 1
-    return found
+def afterwards(plan: Plan, runs: Sequence[Run], workload: int) -> str:
+    """``catastrophe``; ``before`` or ``after``: one more run in that arm at once; ``away``: the
+    other arm's turn at once; or nothing."""
+    mine = [run for run in runs if run.workload == workload]
+    row = last_row(mine)
+    if not row:
+        return ""
+    first = row[0]
+    usual = statistics.median(known_before(mine, first))
+    bad = [mine[at].value for at in row]
+    witnesses = [run.value for run in mine[first:] if not run.after]
+    if any(value < usual / 2 or value < 2 * max(bad) for value in witnesses):
+        return ""
+    among = any(not run.after for run in mine[first : row[-1]])
+    below_all = max(bad) < min(run.value for run in mine if not run.after)
+    if len(bad) >= 3 and among and below_all and plan.kind != "flip":
+        return "catastrophe"
+    if not mine[-1].after:
+        return "after" if plan.kind == "blocks" else ""
+    if plan.kind == "blocks":
+        return "before"
+    if len(bad) < 3:
+        return "after"
+    return "away" if plan.kind == "turns" and len(bad) == 3 and not among else ""
+
+
+def known_before(mine: Sequence[Run], place: int) -> list[float]:
+    """What was measured before the change up to there; two at least."""
+    earlier = [run.value for run in mine[:place] if not run.after]
+    return earlier if len(earlier) > 1 else [run.value for run in mine if not run.after][:2]
+
+
+def last_row(mine: Sequence[Run]) -> list[int]:
+    """The places of the runs after the change that were bad one after the other, up to the last
+    one: below half of the median before and below any of them, before that row began."""
+    if mine[-1].value > 0.75 and (mine[-1].after or all(run.value > 0.75 for run in mine[-4:])):
+        return []  # not half of what is usual, which is 0.8 and more
+    if sum(not run.after for run in mine) < 2:
+        return []
+    row: list[int] = []
+    for place, run in enumerate(mine):
+        if run.after:
+            known = known_before(mine, row[0] if row else place)
+            low = run.value < min([statistics.median(known) / 2, *known])
+            row = [*row, place] if low else []
+    return row
+
+
+Step = tuple[int, bool, int, int, int]
+
+
+def pulled(now: Step, rest: list[Step], boots: int) -> list[Step]:
+    """The runs that are left, where a turn is cut short: the next turn of the other arm first, then
+    what is left of this one, in a boot of its own."""
+    boot, after = now[3], now[1]
+    mine = [(*step[:3], step[3] + boots, step[4]) for step in rest if step[3] == boot]
+    others = [step for step in rest if step[3] != boot]
+    nexts = [step[3] for step in others if step[1] != after]
+    if not nexts:
+        return [*mine, *others]
+    pulled_ = [step for step in others if step[3] == nexts[0]]
+    return [*pulled_, *mine, *(step for step in others if step[3] != nexts[0])]
 
 
 class Found(NamedTuple):
@@ -291,8 +345,31 @@ def workload_found(plan: Plan, runs: Sequence[Run], number: int, alpha: float) -
     if plan.kind == "flip":
         return by_flip(first, second, alpha)
     if plan.kind == "turns" and min(len(first), len(second)) < 5:
-        return by_turns(first, second, alpha)
-    return by_ranks(first, second, alpha, with_p=plan.workloads > 1)
+        found = by_turns(first, second, alpha)
+    else:
+        found = by_ranks(first, second, alpha, with_p=plan.workloads > 1)
+    if plan.kind == "turns" and found.verdict in ("regressed", "improved"):
+        return found._replace(verdict="open") if alike_on_levels(first, second) else found
+    return found
+
+
+def alike_on_levels(before: list[float], after: list[float]) -> bool:
+    """Where turns lie on two levels, with a gap wider than 5 % and than either level is wide and
+    two turns on each at least: do the arms overlap on one?"""
+    everything = sorted([*before, *after])
+    gaps = [b - a for a, b in pairwise(everything)]
+    at = max(range(len(gaps)), key=lambda place: (gaps[place], place)) + 1
+    low, high = everything[:at], everything[at:]
+    widest = max(low[-1] - low[0], high[-1] - high[0])
+    if min(len(low), len(high)) < 2 or gaps[at - 1] <= max(0.05, widest):
+        return False
+    for level in (low, high):
+        ends = [
+            [value for value in arm if level[0] <= value <= level[-1]] for arm in (before, after)
+        ]
+        if all(ends) and max(ends[0]) >= min(ends[1]) and max(ends[1]) >= min(ends[0]):
+            return True
+    return False
 
 
 def units(plan: Plan, arm: dict[int, list[float]]) -> list[tuple[int, float]]:
@@ -418,7 +495,7 @@ def by_turns(before: list[float], after: list[float], alpha: float) -> Found:
     """Student's, and never narrower than turns are known to differ."""
     n, m = len(before), len(after)
     freedom = n + m - 2
-    usual = 0.08 if min(n, m) == 4 else 0.15
+    usual = {2: 0.15, 3: 0.165, 4: 0.08}[min(n, m)]
     pooled = math.sqrt((squares(before) + squares(after)) / freedom)
     wide = math.sqrt(1 / n + 1 / m)
     estimate = statistics.fmean(after) - statistics.fmean(before)

@@ -14,20 +14,22 @@ from __future__ import annotations
 import math
 import random
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import groupby
 from pathlib import Path
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
-from vnicaudit.bench.judging.catastrophe import catastrophe, suspicious
+from vnicaudit.bench.judging.catastrophe import Check, Question, catastrophe, check_wanted
 from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.order import Slot, blocks, one_by_one, turns
 from vnicaudit.bench.judging.stopping import stop_early
 from vnicaudit.bench.judging.terms import DEFAULT, QUICK, Terms, alphas_of_turns, usual_turns
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.bench.profiles.keys import RUNS_PER_TURN
+from vnicaudit.bench.trials.turning import Visit, others_first
 from vnicaudit.model.measurement import Sample, Workload
 
 PAGE = Path(__file__).parents[1] / "docs/explanation/measuring.md"
@@ -234,49 +236,81 @@ class _Measurement:
         self._world = world
         self._changes = dict.fromkeys(names[: case.changed], effect)
         self._slots = _slots(case, names, int(source.random() * 2**32))
+        self._left = {
+            look: sum(slot.block < look * case.terms.runs_per_turn for slot in self._slots)
+            for look in case.terms.looks
+        }
+        self._made = 0
+        self._begun = 0
         self._noise = {name: world.noise(source) for name in names}
         self._workloads = [
             Workload(id=name, engine="made-up", pattern="tcp", decides=("goodput",))
             for name in names
         ]
         self._samples: list[Sample] = []
-        self._low: Counter[str] = Counter()
+        self._low: set[str] = set()
         self._highest: defaultdict[str, float] = defaultdict(float)
 
     def outcome(self) -> Outcome:
         """How it ends: at a look, or with a catastrophe."""
-        terms = self._case.terms
-        ends = {self._end_of(look): look for look in terms.looks}
-        for place, slot in enumerate(self._slots):
-            if reasons := self._run(slot):
-                found = compare(self._samples, self._workloads, *ARMS, terms)
-                verdict = decide(found, terms, catastrophe=reasons).verdict
-                return Outcome(verdict, slot.block // terms.runs_per_turn + 1)
-            look = ends.get(place)
-            if look is None:
-                continue
-            found = compare(self._samples, self._workloads, *ARMS, terms)
-            if look == terms.looks[-1] or stop_early(found, terms).action == "stop":
-                return Outcome(decide(found, terms).verdict, look)
+        visits = _visits(self._case, self._slots)
+        boot = 0
+        while visits:
+            (arm, slots), *visits = visits
+            for place, slot in enumerate(slots):
+                step = self._run(slot, boot)
+                ended = self._ended(slot, step)
+                if ended is not None:
+                    return ended
+                if step == "away":
+                    visits = others_first(arm, list(slots[place + 1 :]), visits)
+                    break
+            boot += 1
         raise AssertionError("there is a last look")
 
-    def _end_of(self, look: int) -> int:
-        """The place of the last run that belongs to a look."""
-        blocks = look * self._case.terms.runs_per_turn
-        return max(place for place, slot in enumerate(self._slots) if slot.block < blocks)
+    def _ended(self, slot: Slot, step: Check | tuple[str, ...] | None) -> Outcome | None:
+        """The end of the measurement after a run; None: it goes on."""
+        terms = self._case.terms
+        if isinstance(step, tuple):
+            found = compare(self._samples, self._workloads, *ARMS, terms)
+            verdict = decide(found, terms, catastrophe=step).verdict
+            return Outcome(verdict, slot.block // terms.runs_per_turn + 1)
+        self._made += 1
+        self._begun = max(self._begun, slot.block + 1)
+        look = next((look for look, count in self._left.items() if self._is_at(look, count)), None)
+        if look is None:
+            return None
+        found = compare(self._samples, self._workloads, *ARMS, terms)
+        if look != terms.looks[-1] and stop_early(found, terms).action != "stop":
+            return None
+        return Outcome(decide(found, terms).verdict, look)
 
-    def _run(self, slot: Slot) -> tuple[str, ...]:
-        """Make a run, and again as long as it is so bad that it may be a catastrophe; the reasons
-        where it is one."""
+    def _is_at(self, look: int, count: int) -> bool:
+        """So many turns are made, and none is begun."""
+        return self._made == count and self._begun == look * self._case.terms.runs_per_turn
+
+    def _run(self, slot: Slot, boot: int) -> Check | tuple[str, ...] | None:
+        """Make a run, and as many more as it takes to tell whether it is a catastrophe: the reasons
+        where it is one, ``away`` where only the other arm's turn can tell."""
+        arm = slot.arm
         while True:
-            sample = self._sample(slot)
+            sample = self._sample(slot._replace(arm=arm), boot)
             self._samples.append(sample)
-            may_be_low = self._may_be_low(sample)
-            self._low[slot.workload] += may_be_low
-            if self._low[slot.workload] > 2 and (reasons := self._catastrophe(slot.workload)):
-                return reasons
-            if not may_be_low or not suspicious(sample, self._samples, self._workloads, ARMS[0]):
-                return ()
+            if not self._may_matter(sample):
+                return None
+            step = self._step(slot.workload)
+            if step is None or step == "away" or isinstance(step, tuple):
+                return step
+            arm = {"same": arm, "before": ARMS[0], "after": ARMS[1]}[step]
+
+    def _may_matter(self, sample: Sample) -> bool:
+        """A run that may be bad, or a witness of one that was: only then is the program asked,
+        which would take long for every run."""
+        if self._may_be_low(sample):
+            self._low.add(sample.workload)
+            return True
+        witness = sample.arm == ARMS[0] and self._case.layout == "mixed"
+        return witness and sample.workload in self._low
 
     def _may_be_low(self, sample: Sample) -> bool:
         """A run that may be below half of the median before: only then is the program asked, which
@@ -287,13 +321,16 @@ class _Measurement:
             return False
         return value < 0.7 * self._highest[sample.workload]
 
-    def _catastrophe(self, name: str) -> tuple[str, ...]:
+    def _step(self, name: str) -> Check | tuple[str, ...] | None:
         samples = [sample for sample in self._samples if sample.workload == name]
         workloads = [workload for workload in self._workloads if workload.id == name]
-        return catastrophe(samples, workloads, *ARMS)
+        question = Question(workloads, *ARMS, self._case.terms.design)
+        return catastrophe(samples, question) or check_wanted(samples, question)
 
-    def _sample(self, slot: Slot) -> Sample:
-        moment = _moment(self._case, slot, len(self._slots))
+    def _sample(self, slot: Slot, boot: int) -> Sample:
+        share = self._made / (len(self._slots) - 1)
+        turn = boot if self._case.layout == "turns" else self._made
+        moment = Moment(boot, turn, share, slot.arm == ARMS[1])
         level = self._noise[slot.workload](moment)
         change = self._changes.get(slot.workload, 0.0) * moment.after
         return Sample(
@@ -315,13 +352,14 @@ def _slots(case: Case, names: Sequence[str], seed: int) -> Sequence[Slot]:
     return blocks(ARMS, names, n, seed)
 
 
-def _moment(case: Case, slot: Slot, slots: int) -> Moment:
-    """A single flip has one boot of each arm, mixed arms have one in all, and every turn is one."""
-    after, share = slot.arm == ARMS[1], slot.order / (slots - 1)
-    if case.layout == "turns":
-        turn = slot.order // (case.terms.runs_per_turn * case.workloads)
-        return Moment(turn, turn, share, after)
-    return Moment(int(case.layout == "halves" and after), slot.order, share, after)
+def _visits(case: Case, slots: Sequence[Slot]) -> list[Visit]:
+    """Each with a boot of its own: a single flip has one of each arm, mixed arms have one in all,
+    and every turn is one."""
+    if case.layout == "mixed":
+        return [("", list(slots))]
+    runs = case.terms.runs_per_turn if case.layout == "turns" else len(slots)
+    groups = groupby(slots, lambda slot: (slot.arm, slot.block // runs))
+    return [(arm, list(group)) for (arm, _turn), group in groups]
 
 
 class Cell(NamedTuple):

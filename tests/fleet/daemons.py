@@ -110,7 +110,7 @@ def hosts_daemon(hosts: int, domains: int = 3) -> Iterator[HostsDaemon]:
         make_keys(folder / name)
     tcp, tls = free_port(), free_port()
     (folder / "conf").write_text(_CONF.format(folder=folder, tcp=tcp, tls=tls))
-    process = _started(program, folder)
+    process = started(program, folder, "--listen")
     try:
         until(lambda: listens(tcp) and listens(tls), "libvirtd listens")
         yield HostsDaemon(folder, tcp, tls, process)
@@ -120,16 +120,18 @@ def hosts_daemon(hosts: int, domains: int = 3) -> Iterator[HostsDaemon]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _started(program: str, folder: Path) -> subprocess.Popen[bytes]:
-    words = [program, "--listen", "--config", f"{folder}/conf", "--pid-file", f"{folder}/pid"]
+def started(program: str, folder: Path, *options: str, cache: str = "") -> subprocess.Popen[bytes]:
+    """A libvirtd with all that it has in a folder; ``cache``: one that several share."""
+    words = [program, *options, "--config", f"{folder}/conf", "--pid-file", f"{folder}/pid"]
     if os.geteuid() == 0:
         for path in (folder, *folder.rglob("*")):
-            os.chown(path, _NOBODY, _NOBODY)
+            os.chown(path, _NOBODY, _NOBODY, follow_symlinks=False)
         identity = [f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"]
-        words = ["setpriv", *identity, *words]
+        words = [shutil.which("setpriv") or "setpriv", *identity, *words]
     names = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
     environment = {"PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": f"{folder}/run"}
     environment |= dict.fromkeys(names, f"{folder}/home")
+    environment |= {"XDG_CACHE_HOME": cache} if cache else {}
     with open(folder / "log", "wb") as log:
         return subprocess.Popen(words, env=environment, stdout=log, stderr=log)
 

@@ -24,6 +24,9 @@ class Metric(NamedTuple):
 _THROUGHPUT = 0.05
 _TAIL = 0.10
 
+LEAST = "_least"
+"""Ends the name of a rate that is the least of several targets, which were loaded at once."""
+
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
@@ -33,6 +36,16 @@ METRICS: dict[str, Metric] = {
         Metric("transaction_rate", "1/s", "higher", _THROUGHPUT, "requests answered"),
         Metric(
             "connection_rate", "1/s", "higher", _THROUGHPUT, "connections made, with a request each"
+        ),
+        *(
+            Metric(f"{name}{LEAST}", unit, "higher", _THROUGHPUT, f"{title}, of the least")
+            for name, unit, title in (
+                ("goodput", "bit/s", "received payload"),
+                ("packet_rate", "1/s", "packets received"),
+                ("query_rate", "1/s", "DNS queries answered"),
+                ("transaction_rate", "1/s", "requests answered"),
+                ("connection_rate", "1/s", "connections made"),
+            )
         ),
         Metric("latency_mean", "us", "lower", _THROUGHPUT, "mean latency"),
         Metric("latency_p50", "us", "lower", _THROUGHPUT, "median latency"),

@@ -106,6 +106,18 @@ def _fleet_audit() -> click.Command:
     return command
 
 
+def _fleet_plan() -> click.Command:
+    from vnicaudit.cli.fleet.plan import command
+
+    return command
+
+
+def _fleet_apply() -> click.Command:
+    from vnicaudit.cli.fleet.apply import command
+
+    return command
+
+
 def _fleet_serve() -> click.Command:
     from vnicaudit.cli.fleet.serve import command
 
@@ -313,6 +325,10 @@ _FLEET = {
         "Show the hosts that an inventory resolves to, and why.", _fleet_inventory
     ),
     "top": CommandEntry("Rank the changes to make first, and say why.", _fleet_top),
+    "plan": CommandEntry("Write down what would be changed on all hosts.", _fleet_plan),
+    "apply": CommandEntry(
+        "Carry out a plan host by host, canaries of each group first.", _fleet_apply
+    ),
     "serve": CommandEntry("Serve metrics and the page of the fleet, read-only.", _fleet_serve),
     "notify": CommandEntry("Tell channels which findings are new or reopened.", _fleet_notify),
 }
@@ -323,10 +339,12 @@ Examples:
   vnicaudit fleet audit -i fleet.toml --format json -o fleet.json
   vnicaudit fleet audit -i hosts.ini --limit 'zone_a,!kvm7'
   vnicaudit fleet top --top 20
+  vnicaudit fleet plan -i fleet.toml -o plan.json
+  vnicaudit fleet apply plan.json -i fleet.toml --mode restart --batch 10 --window 22:00-04:00
   vnicaudit fleet serve --metrics
   vnicaudit fleet notify --channels channels.toml"""
 
 
 @click.command("fleet", cls=lazy_group(_FLEET), epilog=_FLEET_EPILOG)
 def fleet() -> None:
-    """Audit fleets: all hosts of an inventory, read side by side."""
+    """Audit fleets, and change them: all hosts of an inventory, read side by side."""

@@ -144,7 +144,8 @@ def _rows(stream: BinaryIO, path: Path) -> Iterator[dict[str, Value]]:
 
 
 def _value(value: object) -> Value:
-    """What is no value of a table is its text, which no column of another kind takes."""
+    """A value as a table takes it. Anything else is its text, which no column of another kind
+    takes."""
     if value is None or isinstance(value, (str, int, float, bytes)):
         return value
     return repr(value)

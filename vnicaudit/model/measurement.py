@@ -147,6 +147,10 @@ class Covariates(msgspec.Struct, frozen=True):
     """Per cent of the run that threads queued for the CPUs of the target's machine (``some`` of
     /proc/pressure/cpu)."""
     peer_pressure: float | None = None
+    target_others: float | None = None
+    """Threads that were ready to run on the target's machine while no load was made, just before
+    the run and just after it: the mean of both, for each CPU (/proc/loadavg)."""
+    peer_others: float | None = None
     payload: float | None = None
     """Bytes that the engine carried while measured, at least; None: it does not say."""
     nics: tuple[NicBytes, ...] = ()
@@ -219,6 +223,10 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     same_host: bool | None = None
     hostname: str | None = None
     """The name that was given in the place of ``address``; the peer resolved it."""
+    beside: tuple[str, ...] = ()
+    """Endpoint URLs of other targets that every workload was run on at the same time. Rates are
+    then those of all together, and ``…_least`` those of the least; of what is better lower, the
+    worst one's."""
 
 
 class Setup(msgspec.Struct, frozen=True):

@@ -112,10 +112,10 @@ class Blocked(NamedTuple):
 
 
 RefusalCode = Literal[
-    "agent", "backend", "busy", "drift", "edited", "group", "in-use", "kept-original", "locked",
-    "measuring", "mode", "moved", "node-down", "not-begun", "nova-manage", "nova-release", "other",
-    "owner", "plan", "power", "saved-memory", "shelved", "state", "transient", "unreadable",
-    "whole-only",
+    "agent", "backend", "busy", "drift", "edited", "group", "held", "in-use", "kept-original",
+    "locked", "measuring", "mode", "moved", "node-down", "not-begun", "nova-manage",
+    "nova-release", "other", "owner", "plan", "power", "saved-memory", "shelved", "state",
+    "transient", "unreachable", "unreadable", "whole-only",
 ]  # fmt: skip
 """Why a unit of a run was refused. The sentence beside says more."""
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from vnicaudit.model.host import VdpaDevice
+from vnicaudit.model.host_lock import HostLock
 from vnicaudit.model.machine import MachineState, Traffic
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.model.running import RunningQemu
@@ -77,6 +78,13 @@ class Hypervisor(Protocol):
 
     def find(self, name: str) -> Machine:
         """The domain of that name, or of that UUID."""
+
+    def take_lock(self, lock: HostLock) -> HostLock:
+        """The lock that is on the host now: this one, or that of another owner, which is in the
+        way. Raises ActionError where the host can hold none."""
+
+    def drop_lock(self, owner: str) -> None:
+        """Remove the lock of that owner. Raises ActionError."""
 
     def close(self) -> None:
         """Leave."""

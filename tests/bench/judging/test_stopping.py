@@ -8,11 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from tests.bench.judging.made import RR, TCP, pair, sample, spoiled, steady
+from vnicaudit.bench.judging.catastrophe import Question, unproven_falls
 from vnicaudit.bench.judging.stopping import NextRun, State, next_step
 from vnicaudit.bench.judging.terms import DEFAULT, QUICK, SMOKE, Terms
-from vnicaudit.model.measurement import Design, GuardRail, Sample, Witness
+from vnicaudit.model.measurement import Covariates, Design, GuardRail, Sample, Witness
 
 GO_ON = NextRun("go-on")
+QUESTION = Question([TCP], "before", "after", "live-flip")
 
 
 def mixed(before: Sequence[float], after: Sequence[float]) -> list[Sample]:
@@ -103,19 +105,74 @@ class TestRunsThatDoNotCount:
 
 
 class TestCatastrophe:
-    def test_is_measured_again_and_then_ends_it(self) -> None:
+    def test_both_arms_are_measured_again_in_turns_and_that_ends_it(self) -> None:
         samples = mixed([9.0e9, 9.1e9], [9.2e9])
-        for value in (1e6, 1.2e6):
+        for value, witness in ((1e6, 9.2e9), (1.2e6, 9.3e9)):
             samples.append(sample(value, "after", 1))
             assert step(samples) == NextRun(
-                "again", "less than half of what it was before; once more, to be sure"
+                "again",
+                "less than half of what it was before; before is measured again now, to be sure",
+                arm="before",
+            )
+            samples.append(sample(witness, "before", 1))
+            assert step(samples) == NextRun(
+                "again", "before is as it was; after once more, to be sure", arm="after"
             )
         found = step([*samples, sample(1.1e6, "after", 1)])
         reason = (
             "tcp, goodput: after 1.00 Mb/s, 1.20 Mb/s and 1.10 Mb/s, three times in a row less "
-            "than half of the 9.05 Gb/s before, and less than any run before"
+            "than half of the 9.05 Gb/s before, and less than any run before; measured again "
+            "meanwhile, before had 9.20 Gb/s and 9.30 Gb/s"
         )
         assert found == NextRun("stop", reason, (reason,))
+
+    @pytest.mark.parametrize("witness", [1.1e6, 4e9])
+    def test_what_befalls_the_state_before_as_well_is_none(self, witness: float) -> None:
+        """Both cores of the machine were loaded in the middle."""
+        samples = [*mixed([9.0e9, 9.1e9], [9.2e9]), sample(1e6, "after", 1)]
+        assert step(samples).arm == "before"
+        samples.append(sample(witness, "before", 1))
+        assert step(samples) == GO_ON
+        for _ in range(4):
+            samples.append(sample(1e6, "after", 2))
+            assert step(samples) == GO_ON
+        (said,) = unproven_falls(samples, QUESTION)
+        assert said.endswith("Measure again when both ends and their hosts have nothing else to do")
+
+    def test_a_witness_that_is_hardly_better_proves_nothing(self) -> None:
+        """It fell by less than half, and the runs after the change with it."""
+        samples = [*mixed([9.0e9, 9.1e9], [9.2e9]), sample(3e9, "after", 1)]
+        samples.append(sample(5e9, "before", 1))
+        assert step(samples) == GO_ON
+
+    def test_a_witness_that_does_not_count_is_made_again(self) -> None:
+        samples = [*mixed([9.0e9, 9.1e9], [9.2e9]), sample(1e6, "after", 1)]
+        samples.append(spoiled("before", 1))
+        assert step(samples) == NextRun("again", "it does not count: steal 4.1 %")
+
+    def test_in_turns_the_other_arm_has_the_next_turn(self) -> None:
+        terms = Terms(design="flips", looks=(2, 3, 5), runs_per_turn=3)
+        samples = [sample(9e9, block=block) for block in range(3)]
+        for action in ("again", "again", "away"):
+            samples.append(sample(1e6, "after", 0))
+            assert step(samples, terms).action == action
+        samples.append(sample(9e9, block=3))
+        assert step(samples, terms) == GO_ON
+        assert step([*samples, sample(1e6, "after", 1)], terms).catastrophe
+        assert step([*samples, sample(9e9, "after", 1)], terms) == GO_ON
+
+    @pytest.mark.parametrize(("others", "certain"), [(0.1, True), (2.0, False), (None, False)])
+    def test_with_a_single_flip_others_must_not_have_wanted_the_cpus(
+        self, others: float | None, certain: bool
+    ) -> None:
+        terms = Terms(design="single-flip", looks=(5,), alphas=(0.05,))
+        quiet = Covariates(target_others=0.0, peer_others=0.1)
+        samples = [sample(9e9, block=block, covariates=quiet) for block in range(3)]
+        for block, action in enumerate(("again", "again", "stop" if certain else "go-on")):
+            now = Covariates(target_others=others)
+            samples.append(sample(1e6, "after", block, covariates=now))
+            assert step(samples, terms).action == action
+        assert bool(unproven_falls(samples, QUESTION._replace(design="single-flip"))) != certain
 
     def test_what_happens_before_as_well_is_none(self) -> None:
         """Seen on a machine whose neighbours halved every third run, of either arm."""
@@ -133,7 +190,8 @@ class TestCatastrophe:
         assert step(mixed([9e9] * 6, after)).action == "go-on"
 
     def test_nothing_carried(self) -> None:
-        assert step(mixed([9e9] * 3, [0.0] * 3)).catastrophe
+        assert step(mixed([9e9] * 3, [0.0] * 3)[:-1]).action == "again"
+        assert step(sorted(pair([9e9] * 3, [0.0] * 3), key=lambda each: each.block)).catastrophe
 
     def test_is_not_seen_before_it_is_known_what_is_usual(self) -> None:
         assert step(mixed([9e9], [1e6])) == GO_ON

@@ -160,9 +160,13 @@ def test_single_flip_is_labelled() -> None:
     assert found.reasons[-1].startswith("single flip: all runs before came first")
 
 
-def test_shadow_says_what_it_cannot_exclude() -> None:
-    found = decide([comparison("improved")], Terms(design="shadow"))
-    assert found.reasons[-1].startswith("shadow NIC: each NIC was plugged in once")
+def test_a_fall_that_is_not_proven_is_told_and_nothing_is_kept_for_having_none() -> None:
+    said = "tcp, goodput: it is not certain that the change did it"
+    found = decide([comparison("inconclusive")], SMOKE, unproven=[said])
+    assert (found.verdict, found.action) == ("inconclusive", "roll-back")
+    assert said in found.reasons
+    assert "no catastrophe" not in " ".join(found.reasons)
+    assert said not in decide([], SMOKE, unproven=[said], catastrophe=["dead"]).reasons
 
 
 def test_catastrophe() -> None:

@@ -64,6 +64,8 @@ class Watching:
         """Of the next runs; then none."""
         self.nics: tuple[NicBytes, ...] = ()
         """Of all runs."""
+        self.others = 0.0
+        """Threads of others for each CPU of the target, of all runs."""
         self.unchecked: dict[str, str] = {}
 
     def begin(self) -> None:
@@ -72,7 +74,13 @@ class Watching:
     def end(self, measured: Measured, warmup: float | None = None) -> Covariates:
         del warmup
         steal = self.steal.pop(0) if self.steal else 0.0
-        return Covariates(target_steal=steal, seconds=measured.seconds, nics=self.nics)
+        return Covariates(
+            target_steal=steal,
+            seconds=measured.seconds,
+            nics=self.nics,
+            target_others=self.others,
+            peer_others=0.0,
+        )
 
 
 def path(name: str = "a", target: str = "local") -> Path:

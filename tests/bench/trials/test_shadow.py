@@ -20,7 +20,6 @@ from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.arms import Arm, OpenedArm
-from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.trials.flips import FlippedNic
 from vnicaudit.bench.trials.request import TrialRequest
@@ -33,7 +32,7 @@ from vnicaudit.model.measurement import BenchResult, Path, Ran, Workload
 _WORK = Workload(id="tcp", engine="iperf3", pattern="tcp", decides=("goodput",))
 _PROFILE = Profile(
     name="mine", title="", workloads=(_WORK,), looks=(2,), alphas=(0.05,), cooldown=0.0,
-    guards=("counters",),
+    guards=("counters",), turns=(2,), runs_per_turn=1,
 )  # fmt: skip
 
 
@@ -80,7 +79,7 @@ class Places:
         return []
 
     def labels(self, opened: Iterable[OpenedArm]) -> dict[str, str]:
-        assert [one.arm.name for one in opened] == ["before"]
+        assert [one.arm.path.address for one in opened] == ["192.0.2.9"]
         return {"vcpus": "2"}
 
 
@@ -91,8 +90,8 @@ class Made(Shadow):
         assert re.fullmatch(r"52:54:00:f[0-9a-f](:[0-9a-f]{2}){2}", super()._new_mac())
         return SHADOW
 
-    def _witness(self, _note: ShadowNote) -> Listener:
-        return SilentListener()
+    def _tap(self, _note: ShadowNote) -> str:
+        return "vnet1"
 
 
 class Trial:
@@ -121,8 +120,9 @@ class Trial:
         ).measure()
 
     def _outcome(self, _workload: Workload, _ends: Ends, number: int) -> float:
-        if number == 1:
-            self.during()
+        count = 100_000 * number
+        self.world.counts["vnet1"] = Traffic(count, count)
+        self.during()
         return 1e9
 
 
@@ -134,29 +134,41 @@ def trial(tmp_path: Folder, monkeypatch: pytest.MonkeyPatch) -> Trial:
 def test_both_are_measured_in_turns_and_all_is_as_it_was(trial: Trial) -> None:
     before, live = trial.world.guest.state(), trial.world.live()
     result = trial.measure()
+    arms = [one.arm for one in result.samples]
     assert (result.run.design, result.run.labels) == ("shadow", {"vcpus": "2"})
-    assert sorted(one.arm for one in result.samples) == ["after", "after", "before", "before"]
+    assert arms == ["before", "after", "after", "before"]
     assert {rail.detail for rail in result.guard_rails} == {"arms of one target share its counters"}
     target = f"agent://{UUID}?connect=qemu:///system"
     assert trial.places.opened == [
-        ("before", f"{target}&address=192.0.2.1", OLD),
-        ("after", f"{target}&address=192.0.2.9", SHADOW),
+        ("before", f"{target}&address=192.0.2.1", OLD),  # is not measured
+        *((arm, f"{target}&address=192.0.2.9", SHADOW) for arm in arms),
     ]
     assert (trial.world.guest.state(), trial.world.live()) == (before, live)
     assert list(ShadowNotes(trial.state).every_note()) == []
     assert trial.world.told == [
-        f"plugging the shadow NIC {SHADOW} in", "the shadow NIC is out again",
+        words for arm in arms
+        for words in (f"plugging the shadow NIC {SHADOW} in, {arm}", "the shadow NIC is out again")
     ]  # fmt: skip
 
 
-def test_the_candidate_is_what_is_planned(trial: Trial) -> None:
-    seen = []
+def test_every_turn_is_a_plug_of_what_is_and_of_what_is_planned(trial: Trial) -> None:
+    """The NIC that serves is never measured: it could not be plugged in again."""
+    seen: list[bytes] = []
     trial.during = lambda: seen.append(trial.world.live())
-    trial.measure()
-    (running,) = seen
-    assert running.count(b"<interface ") == 2
-    assert running.count(b"<model type='virtio'/>") == 1
-    assert b"vnet1" not in running, "libvirt chooses the tap"
+    result = trial.measure()
+    arms = [one.arm for one in result.samples]
+    for arm, running in zip(arms, seen[::2], strict=True):  # a warm-up, and a run
+        assert running.count(b"<interface ") == 2
+        assert running.count(b"<model type='virtio'/>") == (arm == "after")
+        assert running.count(b"<model type='e1000'/>") == 2 - (arm == "after")
+        assert running.count(b"<target ") == 1, "libvirt chooses the tap of a shadow"
+    assert sum("behind attach" in place for place in trial.world.passed) == 4
+
+
+def test_a_port_of_a_switch_now(trial: Trial) -> None:
+    port = b"<virtualport type='openvswitch'/></interface>"
+    trial.world.running = trial.world.persistent.replace(b"</interface>", port)
+    _refused(trial, "a second NIC would need a port of its own")
 
 
 def test_an_error_while_it_measures(trial: Trial) -> None:

@@ -239,13 +239,24 @@ def test_a_sample_of_nics_looks_at_whole_guests_of_every_host(tmp_path: Path) ->
     assert report["coverage"]["nic_share"] == 0.2
 
 
+def test_a_damaged_history_keeps_nobody_from_reading(tmp_path: Path) -> None:
+    (tmp_path / "history.db").write_bytes(b"no database" * 1000)
+    path = inventory(tmp_path, {"h1": "test:///default"})
+    given = ("--state", tmp_path / "state", "--history", tmp_path / "history.db")
+    out = inside("fleet", "audit", "-i", path, *given, "--select", "VNIC006", "--format", "json")
+    assert out.returncode == 4
+    assert "is not a database" in out.stderr
+    assert "hosts are read and reported, and nothing is remembered" in out.stderr
+    assert [one["rule"] for one in json.loads(out.stdout)["findings"]] == ["VNIC006"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--sample", "0"), "a share is written as 5% or 0.05"),
         (("--sample-seed", "3"), "--sample-seed without --sample"),
         (("--limit", "h1", "--write-baseline", "x"), "would forget all other hosts"),
-        (("--resume",), "the last audit was not interrupted"),
+        (("--resume",), "--resume: no audit is kept in "),
         (("--limit", "nothing"), "--limit 'nothing' leaves no host"),
     ],
 )

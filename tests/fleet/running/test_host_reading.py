@@ -26,7 +26,7 @@ HOST = Host("kvm")
 NO_OPTIONS = HostOptions()
 
 
-def threads(reader: ReadHost, limits: ReadingLimits) -> Threads:
+def threads(reader: ReadHost[Met], limits: ReadingLimits) -> Threads[Met]:
     """An engine that reads with that."""
     return Threads(reader, LiveOptions(), limits.host_deadline)
 
@@ -36,10 +36,11 @@ def read(
     *names: str,
     limits: ReadingLimits = SOON,
     options: HostOptions = NO_OPTIONS,
-) -> dict[str, HostItems]:
+) -> dict[str, HostItems[Met]]:
     """What came of hosts of these names, by name."""
     hosts = [InventoryHost(name, name, options=options) for name in names]
-    readers = HostReaders(HostQueue(enumerate(hosts)), threads(reader, limits), limits)
+    queue = HostQueue(enumerate(hosts))
+    readers: HostReaders[Met] = HostReaders(queue, threads(reader, limits), limits)
     return {items.host.name: items for items in readers.results()}
 
 
@@ -138,10 +139,11 @@ def test_when_nobody_takes_results_any_more_threads_end() -> None:
     hosts = [InventoryHost(str(n), str(n)) for n in range(200)]
     queue = HostQueue(enumerate(hosts))
     engine = threads(lambda _uri, _live: iter((HOST,)), SOON)
-    results = HostReaders(queue, engine, SOON).results()
+    readers: HostReaders[Met] = HostReaders(queue, engine, SOON)
+    results = readers.results()
     next(results)
     results.close()
-    readers = [one for one in threading.enumerate() if one.name.startswith("hosts ")]
-    for thread in readers:
+    left = [one for one in threading.enumerate() if one.name.startswith("hosts ")]
+    for thread in left:
         thread.join(10)
-    assert not any(thread.is_alive() for thread in readers)
+    assert not any(thread.is_alive() for thread in left)

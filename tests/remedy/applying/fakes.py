@@ -22,6 +22,7 @@ from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import ActionError, GoneError, GuestError, SilentError
 from vnicaudit.model.finding import Change
 from vnicaudit.model.guest_network import GuestLink, GuestNetwork
+from vnicaudit.model.host_lock import HostLock
 from vnicaudit.model.machine import MachineState, PowerPhase, Traffic
 from vnicaudit.model.plan import MODES, DomainUnit, Mode, ModeOption, Step
 from vnicaudit.model.refs import NicRef
@@ -443,6 +444,13 @@ class World(Stage):
     def leaves(self, number: int) -> None:
         """That guest is undefined, or goes to another host."""
         self.machines[number - 1].left = True
+
+    def take_lock(self, lock: HostLock) -> HostLock:
+        """Nobody else is there."""
+        return lock
+
+    def drop_lock(self, owner: str) -> None:
+        del owner
 
     def close(self) -> None:
         """Nothing is open."""

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from vnicaudit.errors import RefusedError
-from vnicaudit.remedy.applying.apply import refuse_beside
+from vnicaudit.remedy.applying.beside import refuse_beside
 from vnicaudit.remedy.applying.drivers.cloud import CLOUD_KINDS
 from vnicaudit.remedy.applying.drivers.domain import DOMAIN
 from vnicaudit.remedy.applying.drivers.file import FILE

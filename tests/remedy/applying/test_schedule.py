@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import threading
 from datetime import datetime
+from typing import NamedTuple
 
 import pytest
 
 from vnicaudit.errors import JournalError, SilentError, UsageError
 from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.journal.result import Result
-from vnicaudit.remedy.applying.schedule import Schedule, Window, side_by_side
+from vnicaudit.remedy.applying.schedule import (
+    PlacedResult,
+    Schedule,
+    Window,
+    side_by_side,
+)
 
 NOON = datetime(2026, 11, 21, 12, 0)
 
 
-def results(*outcomes: Outcome) -> list[Result]:
+class At(NamedTuple):
+    """A unit at a target."""
+
+    name: str
+    target: str = "host"
+
+
+LEFT = [At(name) for name in "abcd"]
+
+
+def results(*outcomes: Outcome, target: str = "host") -> list[PlacedResult]:
     """How units ended, in order."""
-    return [Result(outcome) for outcome in outcomes]
+    return [PlacedResult(target, Result(outcome)) for outcome in outcomes]
 
 
 @pytest.mark.parametrize(
@@ -34,8 +50,8 @@ def results(*outcomes: Outcome) -> list[Result]:
         (Schedule(canary=1, batch=2), results("refused"), "a"),  # nothing was done to it
     ],
 )
-def test_what_is_done_next(schedule: Schedule, done: list[Result], now: str) -> None:
-    assert "".join(schedule.next("abcd", done)) == now
+def test_what_is_done_next(schedule: Schedule, done: list[PlacedResult], now: str) -> None:
+    assert "".join(one.name for one in schedule.next(LEFT, done)) == now
 
 
 @pytest.mark.parametrize(
@@ -58,8 +74,40 @@ def test_what_is_done_next(schedule: Schedule, done: list[Result], now: str) -> 
         (Schedule(window=Window.parse("11:59-12:01")), results(), ""),
     ],
 )  # fmt: skip
-def test_why_no_more_is_begun(schedule: Schedule, done: list[Result], reason: str) -> None:
+def test_why_no_more_is_begun(schedule: Schedule, done: list[PlacedResult], reason: str) -> None:
     assert schedule.stop(done, NOON) == reason
+
+
+GROUPED = Schedule(
+    canary=1, batch=9, max_failures=9,
+    groups={"kvm1": ("zone_a",), "kvm2": ("zone_a", "gpu"), "kvm3": ("zone_b",)},
+)  # fmt: skip
+FLEET = [At("a", "kvm1"), At("b", "kvm1"), At("c", "kvm2"), At("d", "kvm3"), At("e", "elsewhere")]
+
+
+def test_each_group_has_canaries_of_its_own_before_any_batch() -> None:
+    done: list[PlacedResult] = []
+    order = []
+    left = FLEET
+    while left:
+        now = GROUPED.next(left, done)
+        order.append("".join(one.name for one in now))
+        done += [PlacedResult(one.target, Result("applied")) for one in now]
+        left = [one for one in left if one not in now]
+    assert order == ["a", "c", "d", "e", "b"]  # c is the canary of gpu, e of those in no group
+
+
+def test_a_group_whose_first_guests_are_refused_gets_another_canary() -> None:
+    done = results("refused", target="kvm1")
+    assert [one.name for one in GROUPED.next(FLEET[1:], done)] == ["b"]
+
+
+def test_a_canary_of_one_group_stops_all_of_them() -> None:
+    well = results("applied", "applied", target="kvm1")
+    assert GROUPED.stop(well, NOON) == ""
+    bad = results("failed", target="kvm2")
+    assert GROUPED.stop([*well, *bad], NOON) == "a canary of gpu was not changed as planned"
+    assert GROUPED.stop([*well, *results("failed", target="kvm1")], NOON) == ""
 
 
 @pytest.mark.parametrize(

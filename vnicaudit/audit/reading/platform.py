@@ -20,7 +20,9 @@ from vnicaudit.model.platform_name import PlatformName
 if TYPE_CHECKING:
     from vnicaudit.audit.effective import Resolver
     from vnicaudit.audit.reading.targets import Met
-    from vnicaudit.model.live import LiveOptions
+    from vnicaudit.model.host import Host
+    from vnicaudit.model.live import LiveDefinition, LiveOptions
+    from vnicaudit.model.report import ReadError
 
 
 class Platform(Protocol):
@@ -101,6 +103,16 @@ class Platforms:
         if kind is None or kind.read is None:
             raise KeyError(name)
         return kind.read(name, live)
+
+    def read_definitions(
+        self, name: str, live: LiveOptions
+    ) -> Iterator[Host | LiveDefinition | ReadError]:
+        """A live host and the definitions on it. Raises KeyError for a target without, UsageError
+        for one that makes no sense."""
+        kind = self.kind_of(target_of(name, self.targets))
+        if kind is None or kind.definitions is None:
+            raise KeyError(name)
+        return kind.definitions(name, live)
 
     def probe(self, name: str, live: LiveOptions) -> str:
         """A few words on who answers at a live target, such as its host name and version. Raises

@@ -125,6 +125,8 @@ class Watch:
             host_wait=host.waited,
             target_pressure=_pressure(before.target, after.target, target),
             peer_pressure=_pressure(before.peer, after.peer, peer),
+            target_others=_others(before.target, after.target),
+            peer_others=_others(before.peer, after.peer),
             payload=payload_of(measured),
             nics=self._nics(before, after, measured),
         )
@@ -206,6 +208,12 @@ def _pressure(before: EndReading | None, after: EndReading | None, used: Used) -
     if before is None or after is None:
         return None
     return percent_between(before.pressure, after.pressure, used.seconds)
+
+
+def _others(before: EndReading | None, after: EndReading | None) -> float | None:
+    """The mean of both moments, where it is known."""
+    known = [each.others for each in (before, after) if each and each.others is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _delay(before: _Moment, after: _Moment) -> float | None:

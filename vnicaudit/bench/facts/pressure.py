@@ -5,6 +5,9 @@ later, where it is not switched off; Documentation/accounting/psi.rst).
 The kernel weighs each CPU by the time it was not idle (collect_percpu_times in kernel/sched/psi.c),
 so it is a share of busy CPUs, and does not grow with their number. It counts whatever is on that
 machine, the generator and the network's own threads too.
+
+How many threads are ready to run while no generator runs is what others want: the fourth field of
+``/proc/loadavg`` (nr_running in fs/proc/loadavg.c), which counts the one that reads it.
 """
 
 from __future__ import annotations
@@ -16,9 +19,13 @@ from vnicaudit.bench.facts.sections import Section, text_of
 
 PRESSURE = r"""
 part pressure; head -c 512 /proc/pressure/cpu 2>/dev/null
+part ready; head -c 128 /proc/loadavg 2>/dev/null
+part online; getconf _NPROCESSORS_ONLN 2>/dev/null
 """
-"""A section that :func:`waited_microseconds` reads."""
+"""Sections that :func:`waited_microseconds` and :func:`others_ready` read."""
 
+_READY = re.compile(r"(?:[0-9.]{1,20} ){3}([0-9]{1,9})/[0-9]{1,9} [0-9]{1,9}\n")
+_ONLINE = re.compile(r"([1-9][0-9]{0,5})\n")
 _SOME = re.compile(r"^some [^\n]*\btotal=([0-9]{1,20})$", re.MULTILINE)
 
 
@@ -27,6 +34,16 @@ def waited_microseconds(sections: Sequence[Section]) -> int | None:
     say."""
     found = _SOME.search(text_of(sections, "pressure"))
     return None if found is None else int(found[1])
+
+
+def others_ready(sections: Sequence[Section]) -> float | None:
+    """Threads that are ready to run, but for the one that asked, for each CPU; None where that is
+    not told."""
+    ready = _READY.fullmatch(text_of(sections, "ready"))
+    online = _ONLINE.fullmatch(text_of(sections, "online"))
+    if ready is None or online is None:
+        return None
+    return max(0, int(ready[1]) - 1) / int(online[1])
 
 
 def percent_between(before: int | None, after: int | None, seconds: float | None) -> float | None:

@@ -30,7 +30,7 @@ def output_of(endpoint: Endpoint, argv: Sequence[str]) -> str:
 
 
 def kept_state(read: Callable[[], msgspec.Struct]) -> str:
-    """What is read now, as text to be kept; empty where it cannot be read."""
+    """A state that is read now, as text to be kept; empty where it cannot be read."""
     try:
         return msgspec.json.encode(read()).decode()
     except MeasureError:

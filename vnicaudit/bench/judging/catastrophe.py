@@ -1,25 +1,32 @@
 """Runs so bad that no statistics are needed.
 
 A change that leaves a guest with a tenth of its network must not wait for its tenth run: one run
-under half of what is usual is repeated at once, and if three in a row are as bad, that is enough.
-All have to be worse than any run before as well: where other work halves a run now and then, it is
-not the change that did. Two in a row would not do: where one run in twenty is that bad, chance
-makes such a pair in a quarter of all measurements of nine workloads, and three in a row in two of a
-hundred. Only throughput and rates count: a tail of latency doubles by chance.
+under half of what is usual is measured again at once, and if three in a row are as bad, that may be
+enough. All have to be worse than any run before as well: where other work halves a run now and
+then, it is not the change that did. Two in a row would not do: where one run in twenty is that bad,
+chance makes such a pair in a quarter of all measurements of nine workloads, and three in a row in
+two of a hundred. Only throughput and rates count: a tail of latency doubles by chance.
+
+Three bad runs say that something fell, and not what. A neighbour that wakes up between two runs
+makes as many, and of a run that was starved no guard need know: limits may be set wide, and a
+generator that takes all CPUs there are waits as long without a neighbour. So there has to be a
+witness of the same minutes. Where the arms are mixed or take turns it is the state before,
+measured again among the bad runs: as usual, and twice as good as each of them. With a single flip
+that is gone, and what can be asked is whether others wanted the CPUs more than before.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from vnicaudit.bench.judging.effect import is_share, is_usable
+from vnicaudit.bench.judging.busier import Busier, busier
+from vnicaudit.bench.judging.effect import ONE_TURN, TURNS, is_share, is_usable
 from vnicaudit.bench.judging.reasons import amount
 from vnicaudit.bench.judging.statistics import median
 from vnicaudit.bench.metrics import METRICS, Metric
-from vnicaudit.model.measurement import Sample, Workload
+from vnicaudit.model.measurement import Design, Sample, Workload
 
 _SHARE = 0.5
 """Of the median before."""
@@ -30,156 +37,218 @@ _IN_A_ROW = 3
 KNOWN = 2
 """Runs before that there have to be, to know what is usual."""
 
+Check = Literal["same", "before", "after", "away"]
+"""The run that would tell whether a change is to blame: once more in the same arm, in the arm
+before or in that after, all at once; ``away``: in the arm before, and that takes a change."""
 
-class WatchedMetric(NamedTuple):
-    """A metric of a workload whose fall would be a catastrophe. ``least``: what it must not fall
-    below."""
+
+class Question(NamedTuple):
+    """Who is compared."""
+
+    workloads: Sequence[Workload]
+    before: str
+    after: str
+    design: Design
+
+
+class BadRow(NamedTuple):
+    """Runs after the change that followed one another and were all bad. ``known``: runs before that
+    say what is usual; ``among``, ``since``: those between the bad ones, and after the last of
+    them; ``least``: the least value before, whenever it was measured."""
 
     workload: str
     metric: Metric
-    usual: float
+    known: tuple[Sample, ...]
+    bad: tuple[Sample, ...]
+    among: tuple[Sample, ...]
+    since: tuple[Sample, ...]
     least: float
+    open: bool
+
+    @property
+    def usual(self) -> float:
+        """The median before."""
+        return median(self.values(self.known))
+
+    def values(self, runs: Sequence[Sample]) -> list[float]:
+        """Of this metric."""
+        return [each.values[self.metric.name] for each in runs]
+
+    @property
+    def refuted(self) -> bool:
+        """The state before, measured meanwhile, was hardly better: the change did not do it."""
+        worst = max(self.values(self.bad))
+        bound = max(_SHARE * self.usual, worst / _SHARE)
+        return any(value < bound for value in self.values((*self.among, *self.since)))
+
+    def is_certain(self, design: Design) -> bool:
+        """It is as bad as that, and a witness says that the change is to blame."""
+        if len(self.bad) < _IN_A_ROW or max(self.values(self.bad)) >= self.least or self.refuted:
+            return False
+        if design in ONE_TURN:
+            return self.others is not None and not self.others.much
+        return bool(self.among)
+
+    @property
+    def others(self) -> Busier | None:
+        """How much more others wanted the CPUs than before; None: that is not known."""
+        return busier(self.known, self.bad)
 
 
-def catastrophe(
-    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
-) -> tuple[str, ...]:
-    """Reasons, one for each metric that fell below half of its median before, and below every run
-    before, in three runs after the change that followed one another; empty: none."""
-    found = _fallen(samples, workloads, before_arm, after_arm)
-    return tuple(_sentence(watched, after_arm, values) for watched, values in found)
+def catastrophe(samples: Sequence[Sample], question: Question) -> tuple[str, ...]:
+    """Reasons, one for each metric that certainly fell below half of its median before; empty:
+    none."""
+    return tuple(_certain_words(row, question.after) for row in _certain(samples, question))
 
 
-def fallen_metrics(
-    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
-) -> frozenset[tuple[str, str]]:
+def fallen_metrics(samples: Sequence[Sample], question: Question) -> frozenset[tuple[str, str]]:
     """Workload and metric of each :func:`catastrophe`."""
-    found = _fallen(samples, workloads, before_arm, after_arm)
-    return frozenset((watched.workload, watched.metric.name) for watched, _values in found)
+    return frozenset((row.workload, row.metric.name) for row in _certain(samples, question))
 
 
-def _fallen(
-    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
-) -> Iterator[tuple[WatchedMetric, tuple[float, ...]]]:
-    """Metrics that fell, with the first runs that say so."""
-    runs = _by_arm(samples)
-    for watched in _watched(runs, workloads, before_arm):
-        values = list(_values(runs[watched.workload, after_arm], watched.metric.name))
-        for together in zip(*(values[place:] for place in range(_IN_A_ROW)), strict=False):
-            if max(together) < watched.least:
-                yield watched, together
-                break
+def unproven_falls(samples: Sequence[Sample], question: Question) -> tuple[str, ...]:
+    """Reasons for which what looked like a catastrophe is called none, one for each metric."""
+    certain = fallen_metrics(samples, question)
+    found = {
+        (row.workload, row.metric.name): _unproven_words(row, question)
+        for row in _rows(samples, question)
+        if len(row.bad) >= _IN_A_ROW or (row.refuted and len(row.bad) > 1)
+    }
+    return tuple(words for key, words in found.items() if key not in certain)
 
 
-def silent_workloads(
-    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
-) -> tuple[str, ...]:
-    """Primary workloads of which nothing got through in two runs after the change that followed one
-    another, with a second witness to each that saw nothing either, though at least two runs before
-    were measured, none before was silent, and the witness saw something then.
+def check_wanted(samples: Sequence[Sample], question: Question) -> Check | None:
+    """The run that is needed now to tell, where the last one was bad or is a witness of one."""
+    last = samples[-1]
+    if not last.valid:
+        return None
+    mine = [one for one in question.workloads if one.id == last.workload]
+    for row in _rows(samples, question._replace(workloads=mine)):
+        if row.open and not row.refuted and (check := _check(row, last, question.design)):
+            return check
+    return None
 
-    What did not start, or was lost, is no silence: it says nothing of the network.
-    """
-    if before_arm == after_arm:
-        return ()
-    if not any(each.arm == before_arm and _answered(each) for each in samples):
-        return ()
-    runs: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
+
+def _check(row: BadRow, last: Sample, design: Design) -> Check | None:
+    if last is not row.bad[-1]:
+        mixed = design not in TURNS | ONE_TURN
+        return "after" if mixed and row.since and last is row.since[-1] else None
+    if design not in TURNS | ONE_TURN:
+        return "before"
+    if len(row.bad) < _IN_A_ROW:
+        return "same"
+    due = design in TURNS and len(row.bad) == _IN_A_ROW and not row.among
+    return "away" if due else None
+
+
+def _certain(samples: Sequence[Sample], question: Question) -> Iterator[BadRow]:
+    """The first of each metric."""
+    known = set()
+    for row in _rows(samples, question):
+        key = row.workload, row.metric.name
+        if key not in known and row.is_certain(question.design):
+            known.add(key)
+            yield row
+
+
+def _rows(samples: Sequence[Sample], question: Question) -> Iterator[BadRow]:
+    """All rows of bad runs, of what is primary and better the higher it is."""
+    arms = question.before, question.after
+    runs: defaultdict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
-        runs[sample.workload, sample.arm].append(sample)
-    return tuple(
-        workload.id
-        for workload in workloads
-        if workload.primary
-        and _was_measured(runs[workload.id, before_arm])
-        and any(
-            _is_silent(first) and _is_silent(second)
-            for first, second in pairwise(runs[workload.id, after_arm])
-        )
-    )
-
-
-def silence(
-    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
-) -> tuple[str, ...]:
-    """Reasons, one for each of the :func:`silent_workloads`."""
-    return tuple(
-        f"{name}: nothing got through in {after_arm} twice in a row, and ping was not answered "
-        f"either; in {before_arm} both worked"
-        for name in silent_workloads(samples, workloads, before_arm, after_arm)
-    )
-
-
-def _was_measured(before: Sequence[Sample]) -> bool:
-    """Often enough, and it was never silent."""
-    silent = any(sample.failure == "silent" for sample in before)
-    return sum(sample.valid for sample in before) >= KNOWN and not silent
-
-
-def _answered(sample: Sample) -> bool:
-    return sample.witness is not None and sample.witness.answered is True
-
-
-def _is_silent(sample: Sample) -> bool:
-    """Nothing got through, and a second witness says so."""
-    witness = sample.witness
-    return sample.failure == "silent" and witness is not None and witness.answered is False
-
-
-def suspicious(
-    last: Sample, samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str
-) -> bool:
-    """True where the last run is so bad that it has to be made again."""
-    if not last.valid or last.arm == before_arm:
-        return False
-    mine = [workload for workload in workloads if workload.id == last.workload]
-    return any(
-        last.values.get(watched.metric.name, watched.usual) < watched.least
-        for watched in _watched(_by_arm(samples), mine, before_arm)
-    )
-
-
-def _by_arm(samples: Sequence[Sample]) -> defaultdict[tuple[str, str], list[Sample]]:
-    """The runs that count, of each workload in each arm: this is asked for after every run."""
-    found: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
-    for sample in samples:
-        if sample.valid:
-            found[sample.workload, sample.arm].append(sample)
-    return found
-
-
-def _watched(
-    runs: defaultdict[tuple[str, str], list[Sample]],
-    workloads: Sequence[Workload],
-    before_arm: str,
-) -> Iterator[WatchedMetric]:
-    """Where it is known what is usual. Where the latest run before is that bad too, the change is
-    not what did it, and nothing is watched."""
-    for workload in workloads:
+        if sample.valid and sample.arm in arms:
+            runs[sample.workload].append(sample)
+    for workload in question.workloads:
         metrics = [METRICS[name] for name in workload.decides if name in METRICS]
         for metric in metrics if workload.primary else ():
-            values = list(_values(runs[workload.id, before_arm], metric.name))
-            if metric.better == "lower" or is_share(metric) or len(values) < KNOWN:
-                continue
-            usual = median(values)
-            watched = WatchedMetric(workload.id, metric, usual, min(_SHARE * usual, *values))
-            if values[-1] >= watched.least:
-                yield watched
+            if metric.better == "higher" and not is_share(metric):
+                measured = [each for each in runs[workload.id] if _has(each, metric.name)]
+                yield from _rows_of(workload.id, metric, measured, question.before)
 
 
-def _values(runs: Sequence[Sample], metric: str) -> Iterator[float]:
-    """In the order in which they were measured."""
-    for sample in runs:
-        value = sample.values.get(metric)
-        if value is not None and is_usable(value):
-            yield value
+def _has(sample: Sample, metric: str) -> bool:
+    value = sample.values.get(metric)
+    return value is not None and is_usable(value)
 
 
-def _sentence(watched: WatchedMetric, arm: str, values: Sequence[float]) -> str:
-    unit = watched.metric.unit
-    *first, last = (amount(value, unit) for value in values)
-    return (
-        f"{watched.workload}, {watched.metric.name}: {arm} {', '.join(first)} and {last}, "
-        f"three times in a row less than half of the {amount(watched.usual, unit)} before, and "
+def _rows_of(
+    workload: str, metric: Metric, runs: Sequence[Sample], before_arm: str
+) -> Iterator[BadRow]:
+    """In the order in which they were measured. Runs are bad by what was known before their row
+    began; the first two runs before are known whenever they were made."""
+    name = metric.name
+    before = [each for each in runs if each.arm == before_arm]
+    if len(before) < KNOWN:
+        return
+    least = min(each.values[name] for each in before)
+    seen, known = 0, 0
+    bad: list[Sample] = []
+    among: list[Sample] = []
+    since: list[Sample] = []
+
+    def row(*, open_: bool) -> BadRow:
+        return BadRow(
+            workload, metric, tuple(before[:known]), tuple(bad), tuple(among), tuple(since), least,
+            open_,
+        )  # fmt: skip
+
+    for each in runs:
+        if each.arm == before_arm:
+            seen += 1
+            if bad:
+                since.append(each)
+            continue
+        if not bad:
+            known = max(KNOWN, seen)
+        if each.values[name] < _least([one.values[name] for one in before[:known]]):
+            among += since
+            since.clear()
+            bad.append(each)
+        elif bad:
+            yield row(open_=False)
+            bad, among, since = [], [], []
+    if bad:
+        yield row(open_=True)
+
+
+def _least(values: Sequence[float]) -> float:
+    """What a run must not fall below."""
+    return min(_SHARE * median(values), *values)
+
+
+def _certain_words(row: BadRow, arm: str) -> str:
+    unit = row.metric.unit
+    *first, last = (amount(value, unit) for value in row.values(row.bad[:_IN_A_ROW]))
+    words = (
+        f"{row.workload}, {row.metric.name}: {arm} {', '.join(first)} and {last}, "
+        f"three times in a row less than half of the {amount(row.usual, unit)} before, and "
         "less than any run before"
     )
+    if not row.among:
+        return f"{words}; others did not want the CPUs more than before"
+    return f"{words}; measured again meanwhile, before had {_amounts(row, row.among)}"
+
+
+def _unproven_words(row: BadRow, question: Question) -> str:
+    unit = row.metric.unit
+    words = (
+        f"{row.workload}, {row.metric.name}: {question.after} {_amounts(row, row.bad)}, less than "
+        f"half of the {amount(row.usual, unit)} before, but it is not certain that the change did "
+        "it: "
+    )
+    if row.among or row.since:
+        meanwhile = _amounts(row, (*row.among, *row.since))
+        return (
+            f"{words}{question.before}, measured again meanwhile, had {meanwhile}. Measure again "
+            "when both ends and their hosts have nothing else to do"
+        )
+    if question.design not in ONE_TURN:
+        return f"{words}{question.before} was not measured again since. More turns would decide it"
+    others = row.others
+    why = others.words(question.after) if others else "how busy the ends were is not known"
+    return f"{words}{why}. Measuring in turns (--bench-design flips or boots) would decide it"
+
+
+def _amounts(row: BadRow, runs: Sequence[Sample]) -> str:
+    values = [amount(value, row.metric.unit) for value in row.values(runs)]
+    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} and {values[-1]}"

@@ -18,7 +18,7 @@ _JUDGING = ("primary", "decides")
 """Of a workload: how it is judged, not what is run."""
 
 _SAME_PATH = ("target", "peer", "address", "hypervisor", "domain", "mtu", "encapsulation",
-              "same_host")  # fmt: skip
+              "same_host", "beside")  # fmt: skip
 _TOOLS = ("iperf3", "dnsperf", "netperf", "netserver", "uperf")
 _SHOWN = 60
 

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.judging.catastrophe import fallen_metrics, silent_workloads
+from vnicaudit.bench.judging.busier import busier
+from vnicaudit.bench.judging.catastrophe import Question, fallen_metrics
 from vnicaudit.bench.judging.ceiling import ceiling, fills, path_of
 from vnicaudit.bench.judging.drift import Level, Series, levelled
 from vnicaudit.bench.judging.effect import (
+    ONE_TURN,
+    TURNS,
     Deciding,
     amount_of,
     centres_of,
@@ -19,8 +22,10 @@ from vnicaudit.bench.judging.effect import (
     margin_of,
     shift_of,
 )
+from vnicaudit.bench.judging.levels import are_only_levels
 from vnicaudit.bench.judging.shifts import Shift
 from vnicaudit.bench.judging.sides import Side, Sides, effect_notes, runs_of, side_notes
+from vnicaudit.bench.judging.silence import silent_workloads
 from vnicaudit.bench.judging.statistics import holm, median, median_interval, variation
 from vnicaudit.bench.judging.terms import Terms, between_key
 from vnicaudit.bench.judging.verdict import fewest_runs, may_be_chance, verdict_of
@@ -30,6 +35,15 @@ from vnicaudit.model.measurement import ArmSummary, Comparison, Path, Sample, Ve
 
 _OPEN: tuple[Verdict, ...] = ("invalid", "inconclusive")
 """Too few runs to say more of a difference."""
+
+_SLOWED_AFTER: tuple[Verdict, ...] = ("regressed", "equivalent")
+_SLOWED_BEFORE: tuple[Verdict, ...] = ("improved", "equivalent", "not-worse")
+"""What is said wrongly where others slowed that arm down."""
+
+_LEVELS = (
+    "turns fall on two levels, and on the same level both arms are alike: more turns would decide "
+    "it"
+)
 
 
 def compare(
@@ -52,7 +66,8 @@ def compare(
     found = []
     judged = terms.design not in ("single", "paths")
     silent = silent_workloads(samples, workloads, before_arm, after_arm) if judged else ()
-    fallen = fallen_metrics(samples, workloads, before_arm, after_arm) if judged else frozenset()
+    question = Question(workloads, before_arm, after_arm, terms.design)
+    fallen = fallen_metrics(samples, question) if judged else frozenset()
     for workload in workloads:
         of_this = [sample for sample in samples if sample.workload == workload.id]
         for metric in _metrics(workload, of_this):
@@ -68,6 +83,7 @@ def compare(
             )
             if metric.name in workload.decides or (before.runs.values and after.runs.values):
                 one = comparison_of(workload, metric, Sides(before, after), terms)
+                one = _unless_others_did(one, of_this, terms)
                 if workload.id in silent and one.primary:
                     one = _harmed(one, f"nothing got through in {after_arm}")
                 elif (workload.id, metric.name) in fallen and one.verdict in _OPEN and one.primary:
@@ -80,6 +96,27 @@ def compare(
         else _that_stands(each, terms)
         for each in _adjusted(found)
     )
+
+
+def _unless_others_did(
+    comparison: Comparison, samples: Sequence[Sample], terms: Terms
+) -> Comparison:
+    """Undecided, where others wanted the CPUs more in one arm and that can have made the verdict.
+    Arms that are mixed within minutes share what others do."""
+    if terms.design not in ONE_TURN | TURNS:
+        return comparison
+    before, after = (
+        [each for each in samples if each.valid and each.arm == arm]
+        for arm in (comparison.before_arm, comparison.after_arm)
+    )
+    for slowed, found, arm in (
+        (_SLOWED_AFTER, busier(before, after), comparison.after_arm),
+        (_SLOWED_BEFORE, busier(after, before), comparison.before_arm),
+    ):
+        if found and found.much and comparison.verdict in slowed:
+            notes = (f"{found.words(arm)}: that may be all", *comparison.notes)
+            return replace(comparison, verdict="inconclusive", notes=notes)
+    return comparison
 
 
 def _harmed(comparison: Comparison, why: str) -> Comparison:
@@ -122,6 +159,9 @@ def comparison_of(workload: Workload, metric: Metric, sides: Sides, terms: Terms
     if level.drifts:
         notes.append("the runs drift: each is set against the level of its time, of both arms")
     notes += [note for side in sides for note in side_notes(metric, side)]
+    verdict = _verdict(metric, sides, found, terms)
+    if verdict in ("improved", "regressed") and _are_levels(level, terms):
+        verdict, notes = "inconclusive", [_LEVELS, *notes]
     return Comparison(
         workload=workload.id,
         metric=metric.name,
@@ -137,9 +177,13 @@ def comparison_of(workload: Workload, metric: Metric, sides: Sides, terms: Terms
             if shift
             else None
         ),
-        verdict=_verdict(metric, sides, found, terms),
+        verdict=verdict,
         notes=tuple(notes),
     )
+
+
+def _are_levels(level: Level, terms: Terms) -> bool:
+    return terms.design in TURNS and are_only_levels(level.before, level.after)
 
 
 def _is_wider(shift: Shift, usual: Shift | None) -> bool:

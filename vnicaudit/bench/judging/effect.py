@@ -36,10 +36,10 @@ _SHARE_SCALE = SHARE_MARGIN / 0.05
 """What is reckoned with between boots or turns, in percentage points: the same part of the margin
 as with throughput."""
 
-ONE_TURN: frozenset[Design] = frozenset({"single-flip", "shadow"})
+ONE_TURN: frozenset[Design] = frozenset({"single-flip"})
 """Each arm was booted or plugged in once."""
-TURNS: frozenset[Design] = frozenset({"flips", "boots"})
-"""The change is made and taken back in turns."""
+TURNS: frozenset[Design] = frozenset({"flips", "boots", "shadow"})
+"""The change is made and taken back in turns, or both NICs are plugged in in turns."""
 
 _DEAD = math.log(1e-9)
 _LARGEST_LOG = 690.0

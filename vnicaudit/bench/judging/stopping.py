@@ -12,11 +12,18 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.bench.judging.catastrophe import KNOWN, catastrophe, silence, suspicious
+from vnicaudit.bench.judging.catastrophe import (
+    KNOWN,
+    Check,
+    Question,
+    catastrophe,
+    check_wanted,
+)
 from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.effect import TURNS
 from vnicaudit.bench.judging.failures import DEAD, dead_arms
 from vnicaudit.bench.judging.reasons import rail_words
+from vnicaudit.bench.judging.silence import silence
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import HARMLESS, SAME, is_harm, newly_failed_rails
 from vnicaudit.model.measurement import Comparison, GuardRail, Path, Sample, Workload
@@ -26,13 +33,15 @@ ATTEMPTS = 3
 
 
 class NextRun(msgspec.Struct, frozen=True):
-    """The next action of a measurement. ``again``: the run that was made last, in the same arm and
-    block. ``give-up``: nothing comes back in any arm. ``reason``: for the user; empty where it
-    simply goes on. ``catastrophe``: the reasons, where it is one."""
+    """The next action of a measurement. ``again``: the run that was made last, in the same block,
+    and in ``arm``; empty: in the same one. ``away``: this turn of the arm ends here, and the other
+    arm has its next one now. ``give-up``: nothing comes back in any arm. ``reason``: for the user;
+    empty where it simply goes on. ``catastrophe``: the reasons, where it is one."""
 
-    action: Literal["go-on", "again", "stop", "give-up"]
+    action: Literal["go-on", "again", "away", "stop", "give-up"]
     reason: str = ""
     catastrophe: tuple[str, ...] = ()
+    arm: str = ""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +61,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 def next_step(state: State, terms: Terms) -> NextRun:
     """To be asked after every run."""
     if terms.design not in ("single", "paths"):
-        harm = _harm(state)
+        harm = _harm(state, terms)
         if harm:
             return harm
     dead = dead_arms(state.samples, _visited(state, terms))
@@ -104,21 +113,32 @@ def _no_way(state: State) -> str:
     return "; ".join([said, *state.troubles])
 
 
-def _harm(state: State) -> NextRun | None:
-    """Step demanded by harm that cannot wait: stop, or run again to be sure; None where there is no
-    harm."""
+def _harm(state: State, terms: Terms) -> NextRun | None:
+    """Step demanded by harm that cannot wait: stop, or measure what makes sure; None where there is
+    no harm."""
     before = state.arms[0]
     rails = newly_failed_rails(state.guard_rails, {before})
     if rails:
         return NextRun("stop", "; ".join(map(rail_words, rails)))
     for arm in state.arms[1:]:
-        reasons = catastrophe(state.samples, state.workloads, before, arm)
+        question = Question(state.workloads, before, arm, terms.design)
+        reasons = catastrophe(state.samples, question)
         reasons += silence(state.samples, state.workloads, before, arm)
         if reasons:
             return NextRun("stop", "; ".join(reasons), reasons)
-    if state.samples and suspicious(state.samples[-1], state.samples, state.workloads, before):
-        return NextRun("again", "less than half of what it was before; once more, to be sure")
+        if state.samples and (check := check_wanted(state.samples, question)):
+            return _to_make_sure(check, before, arm)
     return None
+
+
+def _to_make_sure(check: Check, before: str, after: str) -> NextRun:
+    if check == "after":
+        return NextRun("again", f"{before} is as it was; {after} once more, to be sure", arm=after)
+    low = "less than half of what it was before"
+    if check == "same":
+        return NextRun("again", f"{low}; once more, to be sure")
+    action: Literal["again", "away"] = "away" if check == "away" else "again"
+    return NextRun(action, f"{low}; {before} is measured again now, to be sure", arm=before)
 
 
 def _interim_analysis(state: State, terms: Terms) -> NextRun:

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.judging.catastrophe import catastrophe, silence
+from vnicaudit.bench.judging.catastrophe import Question, catastrophe, unproven_falls
 from vnicaudit.bench.judging.comparable import incomparable_reasons
 from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.failures import failure_words
+from vnicaudit.bench.judging.silence import silence
 from vnicaudit.bench.judging.terms import Terms, checked_terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.errors import UsageError
@@ -42,10 +43,14 @@ def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) ->
     rails = (*_rails(a.guard_rails, first, names[0]), *_rails(b.guard_rails, second, names[1]))
     paths = (*_paths(a, first, names[0]), *_paths(b, second, names[1]))
     workloads = tuple(one for one in a.workloads if one.id in {each.id for each in b.workloads})
-    results = compare(samples, workloads, *names, terms, paths)
+    made = sorted(samples, key=lambda each: each.order) if _one_run(a.run, b.run) else samples
+    results = compare(made, workloads, *names, terms, paths)
     fell: tuple[str, ...] = ()
+    unproven: tuple[str, ...] = ()
     if terms.design != "paths":
-        fell = catastrophe(samples, workloads, *names) + silence(samples, workloads, *names)
+        question = Question(workloads, *names, terms.design)
+        fell = catastrophe(made, question) + silence(made, workloads, *names)
+        unproven = unproven_falls(made, question)
     failures = failure_words(samples, workloads, *names)
     return BenchResult(
         run=_run(a.run, b.run, terms),
@@ -56,7 +61,14 @@ def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) ->
         samples=samples,
         guard_rails=rails,
         results=results,
-        decision=decide(results, terms, guard_rails=rails, catastrophe=fell, failures=failures),
+        decision=decide(
+            results,
+            terms,
+            guard_rails=rails,
+            catastrophe=fell,
+            failures=failures,
+            unproven=unproven,
+        ),
     )
 
 

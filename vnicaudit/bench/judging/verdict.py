@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from msgspec.structs import replace
+
 from vnicaudit.bench.judging.effect import Deciding, margin_of
 from vnicaudit.bench.judging.reasons import comparison_words, rail_words, workload_and_metric
 from vnicaudit.bench.judging.shifts import BETWEEN_BOOTS
@@ -40,8 +42,6 @@ _LEFT_IN: dict[Design, str] = {
     "single-flip": "single flip: all runs before came first, all runs after then. Drift is part of "
     f"every effect; between two boots {100 * BETWEEN_BOOTS:.0f} % are assumed, which the intervals "
     "contain",
-    "shadow": "shadow NIC: each NIC was plugged in once. What the same NIC would differ by when it "
-    "is plugged in again is part of every effect",
 }
 """Design -> what stays in the numbers."""
 
@@ -67,6 +67,7 @@ def decide(
     guard_rails: Sequence[GuardRail] = (),
     catastrophe: Sequence[str] = (),
     failures: Mapping[str, str] | None = None,
+    unproven: Sequence[str] = (),
     troubles: Sequence[str] = (),
 ) -> Decision:
     """Decide what is to be done with the change, with the reasons. Only primary comparisons count.
@@ -74,9 +75,12 @@ def decide(
     One primary that regressed is enough, if it did so after adjusting for their number; so is a
     guard rail that the change broke, and a catastrophe. Kept is what made nothing worse and
     something better. What stays undecided is kept or not as the terms say. ``failures``: workload
-    -> why it was not measured; ``troubles``: what guard rails saw before the first run that was
-    not as it should be, told where runs came to nothing.
+    -> why it was not measured; ``unproven``: why what looked like a catastrophe is called none: it
+    is told, and nothing is kept for having caused none; ``troubles``: what guard rails saw before
+    the first run that was not as it should be, told where runs came to nothing.
     """
+    if unproven:
+        terms = replace(terms, catastrophe_only=False)
     primaries = [comparison for comparison in comparisons if comparison.primary]
     rails = newly_failed_rails(guard_rails, {comparison.before_arm for comparison in comparisons})
     vetoes = [*catastrophe, *map(rail_words, rails)]
@@ -87,6 +91,7 @@ def decide(
     rest = [comparison for comparison in primaries if comparison.workload not in failed]
     explained = _explained(verdict, rest, terms) if rest or not failed else []
     reasons = vetoes or [*failed.values(), *explained, *_otherwise(verdict, terms)]
+    reasons += () if vetoes else unproven
     reasons += troubles if failed or catastrophe else ()
     doubts = [rail for rail in guard_rails if rail.verdict != "ok" and rail not in rails]
     said = [*reasons, *map(rail_words, doubts), *_design(terms)]

@@ -22,6 +22,7 @@ from vnicaudit.bench.readable import one_line, readable
 from vnicaudit.bench.running.arms import OpenedArm, Switch
 from vnicaudit.bench.running.forecast import Forecast, VisitPlan
 from vnicaudit.bench.running.listener import Listener
+from vnicaudit.bench.running.together import apart, at_once, doubts_of_all, together
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import Covariates, Sample, Witness, Workload
 
@@ -46,10 +47,7 @@ def take_sample(
     already what the witness says in this arm when all is well. Raises EndpointError where an end is
     lost."""
     started = timestamp()
-    opened.watch.begin()
-    measured = run_once(workload, opened.ends, plugins)
-    covariates = opened.watch.end(measured, workload.warmup)
-    against = _doubts(measured, covariates, workload, limits)
+    measured, covariates, against = _measured(workload, opened, limits, plugins)
     failure = measured.failure if measured.error or not measured.values else None
     return Sample(
         workload=workload.id,
@@ -58,7 +56,7 @@ def take_sample(
         order=place.order,
         boot=opened.boot,
         started=started,
-        values={} if measured.error else _values(measured, covariates),
+        values=measured.values,
         details=measured.details,
         valid=not against,
         reason="; ".join(doubt.words for doubt in against),
@@ -68,6 +66,36 @@ def take_sample(
         covariates=covariates,
         histogram=measured.histogram,
         raw=measured.raw,
+    )
+
+
+def _measured(
+    workload: Workload, opened: OpenedArm, limits: ValidityLimits, plugins: BenchPlugins
+) -> tuple[Measured, Covariates, tuple[Doubt, ...]]:
+    """One run on the target and on those beside it; ``values`` with the costs."""
+    every = (opened, *opened.beside)
+    for each in every:
+        each.watch.begin()
+    runs = at_once(lambda each: run_once(workload, each, plugins), [each.ends for each in every])
+    after = [
+        each.watch.end(run.measured, workload.warmup) for each, run in zip(every, runs, strict=True)
+    ]
+    against = [
+        _doubts(run.measured, covariates, workload, limits)
+        for run, covariates in zip(runs, after, strict=True)
+    ]
+    with_costs = [
+        run._replace(measured=replace(run.measured, values=_values(run.measured, covariates)))
+        for run, covariates in zip(runs, after, strict=True)
+    ]
+    if not opened.beside:
+        return with_costs[0].measured, after[0], against[0]
+    urls = [each.ends.target.url for each in every]
+    limited = any(each.generator_limited for each in after)
+    return (
+        together(with_costs, urls),
+        replace(after[0], generator_limited=limited),
+        (*doubts_of_all(against, urls), *apart(runs, workload)),
     )
 
 
@@ -82,6 +110,8 @@ def run_once(workload: Workload, ends: Ends, plugins: BenchPlugins) -> Measured:
 
 
 def _values(measured: Measured, covariates: Covariates) -> dict[str, float]:
+    if measured.error or not measured.values:
+        return {}
     return {**measured.values, **cost(measured, covariates)}
 
 
@@ -148,30 +178,32 @@ class Collector:
             began = self._work.clock.monotonic()
             opened.watch.begin()  # as before a run and after it, which is part of what a run takes
             watched = self._work.clock.monotonic() - began
-            run_once(short, opened.ends, self._work.plugins)
+            for each in (opened, *opened.beside):
+                run_once(short, each.ends, self._work.plugins)
             self._forecast.warmed_up(short, self._work.clock.monotonic() - began + watched)
 
     def collect(
         self, slots: Sequence[Slot], arms: Mapping[str, OpenedArm], judge: Judge
     ) -> NextRun:
         """Make these runs, some of them again, until there is nothing left to do or the judge says
-        stop; what it said last. Raises EndpointError where an end stays lost, the load keeps taking
-        another NIC, or the judge gives up."""
+        stop, or that the other arm is to have its turn; what it said last. Raises EndpointError
+        where an end stays lost, the load keeps taking another NIC, or the judge gives up."""
         self._forecast.prepared(self._work.clock.monotonic() - self._since)
         step = NextRun("go-on")
         for at, slot in enumerate(slots):
             if not at:
                 self._work.listener.begins(self._forecast.ahead(self.samples, slot))
-            step = self._until_it_counts(slot, arms[slot.arm], judge)
-            if step.action == "stop":
+            step = self._until_it_counts(slot, arms, judge)
+            if step.action in ("stop", "away"):
                 break
         self._since = self._work.clock.monotonic()
         return step
 
-    def _until_it_counts(self, slot: Slot, opened: OpenedArm, judge: Judge) -> NextRun:
+    def _until_it_counts(self, slot: Slot, arms: Mapping[str, OpenedArm], judge: Judge) -> NextRun:
+        """One run that counts; and as many more, in any of the arms, as it takes to be sure."""
         again = False
         while True:
-            self._run(slot, opened, again=again)
+            self._run(slot, arms[slot.arm], again=again)
             again = True
             step = judge()
             if step.reason and step.action != "give-up":
@@ -180,6 +212,7 @@ class Collector:
                 raise EndpointError(step.reason)
             if step.action != "again":
                 return step
+            slot = slot._replace(arm=step.arm or slot.arm)
 
     def _run(self, slot: Slot, opened: OpenedArm, *, again: bool) -> None:
         workload = self._workloads[slot.workload]

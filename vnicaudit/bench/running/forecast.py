@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from vnicaudit.base.clock import seconds_between
+from vnicaudit.bench.judging.effect import TURNS
 from vnicaudit.bench.judging.order import Slot
 from vnicaudit.bench.profiles.profile import SETUP, Profile, sample_seconds
 from vnicaudit.model.measurement import Design, Sample, Workload
@@ -68,7 +69,7 @@ def visit_plan_of(
         return VisitPlan(arms, looks[:1])
     if design == "single-flip":
         return VisitPlan(arms, looks[-1:], arms, _BOOT if restarts else _SWAP)
-    if design in ("flips", "boots"):
+    if design in TURNS:
         runs = tuple(look * runs_per_turn for look in looks)
         change = _BOOT if design == "boots" else _SWAP
         return VisitPlan(arms, runs, arms * looks[-1], change, runs_per_turn)

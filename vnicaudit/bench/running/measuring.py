@@ -14,6 +14,7 @@ from vnicaudit.bench.facts.link_changes import link_changes
 from vnicaudit.bench.facts.setup import setup_of
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement
+from vnicaudit.bench.judging.catastrophe import Question, unproven_falls
 from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.failures import failure_words
 from vnicaudit.bench.judging.order import Slot, blocks
@@ -232,15 +233,20 @@ class Measuring:
     def _decision(self, compared: Sequence[Comparison]) -> Decision | None:
         if len(self._terms.arms) != 2 or self._run.finished is None:
             return None
+        workloads, arms = self._terms.profile.workloads, self._terms.arms
+        question = Question(workloads, arms[0], arms[1], self._terms.design)
         decision = decide(
             compared, self._terms.terms,
             guard_rails=self._rails, catastrophe=self._step.catastrophe,
-            failures=failure_words(
-                self.samples, self._terms.profile.workloads, *self._terms.arms
-            ),
+            failures=failure_words(self.samples, workloads, arms[0], arms[1]),
+            unproven=unproven_falls(self.samples, question) if self._may_fall() else (),
             troubles=self._troubles,
         )  # fmt: skip
         return replace(decision, reasons=(*decision.reasons, *self._notes))
+
+    def _may_fall(self) -> bool:
+        """Arms that are one path, changed: others may differ as much as they like."""
+        return self._terms.design not in ("single", "paths")
 
     def _judge(self) -> NextRun:
         """The next run, or the end of the measurement."""

@@ -46,7 +46,7 @@ class LineFacts(NamedTuple):
 
 
 class Places(Protocol):
-    """What is measured at, as :class:`OpenedEndpoints`."""
+    """The ends of a measurement, as :class:`OpenedEndpoints`."""
 
     def open(self, given: PathOption, line: LineFacts, mac: str | None = None) -> OpenedArm:
         """A path, ready. Raises UsageError, EndpointError."""

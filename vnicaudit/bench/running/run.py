@@ -22,6 +22,7 @@ from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
 from vnicaudit.bench.running.settling import settled_profile
+from vnicaudit.bench.running.together import deciding_by_the_least
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult, Design
 from vnicaudit.remedy.adapters import GetAdapters
@@ -43,6 +44,8 @@ class MeasurementRequest(NamedTuple):
     adapters: GetAdapters
     patience: float = TURN_SECONDS
     plugins: BenchPlugins = SHIPPED
+    beside: tuple[PathOption, ...] = ()
+    """Other paths on which every workload is run at the same time as on the one path."""
 
 
 def measurement_terms_of(request: MeasurementRequest) -> MeasurementTerms:
@@ -50,6 +53,8 @@ def measurement_terms_of(request: MeasurementRequest) -> MeasurementTerms:
     design = _design(request)
     names = tuple(request.arms) or tuple(path.name for path in request.paths)
     profile = _in_known_states(request.profile, request.states)
+    if request.beside:
+        profile = deciding_by_the_least(profile)
     return MeasurementTerms(
         profile=profile,
         design=design,
@@ -91,11 +96,13 @@ def bench(
         for path in request.paths:
             listener.prepares(f"connecting to {path.target} and {path.peer}")
             opened.append(places.open(path, request.line))
-        profile = settled_profile(terms.profile, opened, listener, request.plugins)
+        opened = [_with_others(each, request, stack, listener) for each in opened]
+        every = [one for each in opened for one in (each, *each.beside)]
+        profile = settled_profile(terms.profile, every, listener, request.plugins)
         terms = replace(terms, profile=profile)
         listener.prepares("looking for the tools, and at versions and settings")
-        places.require(opened, terms.profile.workloads)
-        setups = places.setups(opened)
+        places.require(every, terms.profile.workloads)
+        setups = places.setups(every)
         labels = places.labels(opened)
         kept = history.new_measurement(state)
         with reporting_where_stored(kept, listener):
@@ -103,6 +110,25 @@ def bench(
             arms = _arms(request, opened)
             measuring.note_setups(arms, setups, labels)
             return measuring.interleaved(arms), kept
+
+
+def _with_others(
+    opened: OpenedArm, request: MeasurementRequest, stack: ExitStack, listener: Listener
+) -> OpenedArm:
+    """The arm with the targets beside it. Each has sessions of its own at both ends, since all are
+    used at the same time."""
+    others = []
+    for number, path in enumerate(request.beside, 1):
+        listener.prepares(f"connecting to {path.target} and {path.peer}")
+        places = OpenedEndpoints(
+            stack, request.adapters, request.seed + number, listener.says, request.patience
+        )
+        others.append(places.open(path, request.line))
+    if not others:
+        return opened
+    urls = tuple(each.arm.path.target for each in others)
+    arm = opened.arm._replace(path=replace(opened.arm.path, beside=urls))
+    return opened._replace(arm=arm, beside=tuple(others))
 
 
 @contextmanager
@@ -120,6 +146,11 @@ def _design(request: MeasurementRequest) -> Design:
         raise UsageError("--hypervisor is for agent:// targets: of others their QEMU is not known")
     if request.arms and len(request.paths) != 1:
         raise UsageError("--arm is for one path: several paths are arms themselves")
+    if request.beside and len(request.paths) != 1:
+        raise UsageError("--beside is for one path: several paths are compared with each other")
+    targets = [path.target for path in (*request.paths, *request.beside)]
+    if request.beside and len(set(targets)) < len(targets):
+        raise UsageError("--beside names other targets than PATH, each of them once")
     if len(request.arms) == 1:
         raise UsageError("one --arm alone is compared with nothing: name the state it is in too")
     if request.arms:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from itertools import groupby
 from typing import Literal, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from vnicaudit.bench import history
 from vnicaudit.bench.history import StoredMeasurement
-from vnicaudit.bench.judging.order import Slot, turns
+from vnicaudit.bench.judging.order import Slot
 from vnicaudit.bench.judging.stopping import NextRun
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
@@ -24,6 +23,7 @@ from vnicaudit.bench.running.opening import Places
 from vnicaudit.bench.running.rails import RailStates as Rails
 from vnicaudit.bench.running.run import reporting_where_stored
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_terms
+from vnicaudit.bench.trials.turning import take_turns, visits_of
 from vnicaudit.errors import ActionError, VnicauditError
 from vnicaudit.model.measurement import BenchResult, Decision, Design
 from vnicaudit.model.plan import Step
@@ -60,6 +60,7 @@ class Flips:
         self._path = guest_path(guest.uri, guest.uuid, request.peer)
         self._mac = guest.mac
         self._rails: Rails = {}
+        self._last = ""
         self._found: set[str] = set()
         self._said: set[str] = set()
 
@@ -70,14 +71,11 @@ class Flips:
         with reporting_where_stored(kept, self._request.listener):
             measuring = self._begin(kept)
             try:
-                last = ""
-                for arm, slots in self._visits():
-                    if arm == last:  # a turn is a plug, or a boot, of its own
-                        flipping.to(AFTER if arm == BEFORE else BEFORE)
-                    flipping.to(arm)
-                    last = arm
-                    if self._visit(measuring, arm, slots).action == "stop":
-                        break
+                take_turns(
+                    measuring,
+                    visits_of(self._terms()),
+                    lambda arm, slots: self._visit(measuring, flipping, arm, slots),
+                )
                 result = measuring.conclude()
             except BaseException:
                 self._give_back(flipping)
@@ -113,8 +111,14 @@ class Flips:
         except VnicauditError as error:
             self._request.listener.says(f"the guest is not as it was before: {error}")
 
-    def _visit(self, measuring: Measuring, arm: str, slots: list[Slot]) -> NextRun:
-        """All runs between two changes."""
+    def _visit(
+        self, measuring: Measuring, flipping: Flipping, arm: str, slots: list[Slot]
+    ) -> NextRun:
+        """All runs between two changes. A turn is a plug, or a boot, of its own."""
+        if arm == self._last:
+            flipping.to(AFTER if arm == BEFORE else BEFORE)
+        flipping.to(arm)
+        self._last = arm
         with ExitStack() as stack:
             opened = self._open(stack, measuring, arm)
             measuring.warm_up([opened])
@@ -159,20 +163,6 @@ class Flips:
             places.require([opened], self._request.profile.workloads)
             measuring.note_setups([opened], places.setups([opened]), places.labels([opened]))
             self._found.add(arm)
-
-    def _visits(self) -> list[tuple[str, list[Slot]]]:
-        """Which arm, and what is run in it, in order."""
-        names = [workload.id for workload in self._request.profile.workloads]
-        terms = self._terms().terms
-        slots = turns(
-            (BEFORE, AFTER), names, terms.looks[-1], self._request.seed, terms.runs_per_turn
-        )
-        return [
-            (arm, list(run))
-            for (arm, _turn), run in groupby(
-                slots, key=lambda slot: (slot.arm, slot.block // terms.runs_per_turn)
-            )
-        ]
 
     def _terms(self) -> MeasurementTerms:
         return trial_terms(self._request, self._design)

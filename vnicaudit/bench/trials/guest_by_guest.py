@@ -12,14 +12,15 @@ from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.errors import GoneError, RefusedError, UsageError
 from vnicaudit.model.measurement import BenchResult, Decision
 from vnicaudit.model.plan import Step
-from vnicaudit.remedy.applying.apply import RunContext, apply, refuse_beside
+from vnicaudit.remedy.applying.apply import RunContext, apply
+from vnicaudit.remedy.applying.beside import refuse_beside
 from vnicaudit.remedy.applying.domains.prepare import prepare
 from vnicaudit.remedy.applying.driver import Prepared
 from vnicaudit.remedy.applying.journal.past_run import unfinished
 from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.runner import RunResult, Tell
-from vnicaudit.remedy.applying.schedule import why_no_more
+from vnicaudit.remedy.applying.schedule import PlacedResult, why_no_more
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.hypervisor import Hypervisor
 from vnicaudit.remedy.trusted_uris import check_uri
@@ -109,7 +110,8 @@ class GuestByGuest(ABC):
     def _why_no_more(self) -> str:
         """As in a run of all: its canary and --max-failures hold here, too."""
         context = self._context
-        return why_no_more(context.halted, context.schedule, self._results, datetime.now())
+        done = [PlacedResult("", result) for result in self._results]
+        return why_no_more(context.halted, context.schedule, done, datetime.now())
 
     def _applied(self, unit: UnitRequest) -> RunResult:
         """Carry the steps on it out, and count what came of that."""

@@ -1,6 +1,10 @@
-"""A shadow NIC: the candidate is plugged in beside the old NIC, with a temporary address, and both
-are measured in turns, in the same boot. The guest goes on serving by the old one: what is worse is
-known before it costs anything.
+"""Shadow NICs: one as the guest has it and one as it is planned are plugged in in turns, beside the
+NIC that the guest goes on serving by, with a temporary address. What is worse is known before it
+costs anything.
+
+Both arms are plugged in anew in every turn. The guest's own NIC could not be, so that it would be
+one plug against many: by 8 % between plugs, ranks would call it another NIC in a third of all
+measurements. And it carries what the guest serves.
 """
 
 from __future__ import annotations
@@ -13,11 +17,12 @@ from typing import NamedTuple
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Endpoint, RequiredTool
 from vnicaudit.bench.endpoints.tools import require_tools
-from vnicaudit.bench.judging.order import blocks
+from vnicaudit.bench.judging.order import Slot
+from vnicaudit.bench.judging.stopping import NextRun
 from vnicaudit.bench.running.arms import OpenedArm
-from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 from vnicaudit.bench.running.opening import Places
+from vnicaudit.bench.running.rails import RailStates
 from vnicaudit.bench.trials import shadow_guest
 from vnicaudit.bench.trials.flips import FlippedNic
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_terms
@@ -30,7 +35,8 @@ from vnicaudit.bench.trials.shadow_checks import (
 from vnicaudit.bench.trials.shadow_guest import NicSurroundings
 from vnicaudit.bench.trials.shadow_notes import ShadowNote, ShadowNotes
 from vnicaudit.bench.trials.shadow_plug import ShadowPlug, Tell
-from vnicaudit.bench.trials.shadow_witness import Taps, TapWitness
+from vnicaudit.bench.trials.shadow_witness import TapWitness
+from vnicaudit.bench.trials.turning import take_turns, visits_of
 from vnicaudit.errors import EndpointError, RefusedError
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.nic import Nic
@@ -49,7 +55,17 @@ class _Preparations(NamedTuple):
     note: ShadowNote
     ground: NicSurroundings
     old: OpenedArm
-    element: bytes
+    elements: dict[str, bytes]
+    """Arm -> the NIC that is plugged in."""
+
+
+class _Turns(NamedTuple):
+    """What all turns have in common."""
+
+    places: Places
+    ready: _Preparations
+    measuring: Measuring
+    witness: TapWitness
 
 
 class Shadow:
@@ -70,6 +86,8 @@ class Shadow:
         self._agent = GuestAgent(machine, adapters.clock)
         self._notes = ShadowNotes(request.state)
         self._plug = ShadowPlug(machine, self._notes, tell, adapters)
+        self._rails: RailStates | None = None
+        self._noted: set[str] = set()
 
     def measure(self) -> BenchResult:
         """Measure both; the guest is as it was when this returns, or raises. Raises RefusedError
@@ -77,26 +95,32 @@ class Shadow:
         with ExitStack() as stack:
             places = self._request.places(stack, self._request.listener.says)
             ready = self._get_ready(places)
-            self._tell(self._machine.name, f"plugging the shadow NIC {ready.note.mac} in")
-            with self._plug.plugged_in(ready.note, ready.element):
-                shadow_guest.set_up(
-                    self._agent, ready.note, ready.ground, str(self._address.network)
-                )
-                self._await_reached(ready.old.ends.peer)
-                result = self._measured(places, ready)
-            self._tell(self._machine.name, "the shadow NIC is out again")
-        return result
+            witness = TapWitness(self._machine, self._request.listener)
+            task = self._terms()
+            measuring = Measuring(task, history.new_measurement(self._request.state), witness)
+            turns = _Turns(places, ready, measuring, witness)
+            take_turns(
+                measuring, visits_of(task), lambda arm, slots: self._visit(turns, arm, slots)
+            )
+            return measuring.conclude()
+
+    def _visit(self, turns: _Turns, arm: str, slots: list[Slot]) -> NextRun:
+        """All runs of a turn: the shadow NIC is plugged in for it, and out again behind it."""
+        ready = turns.ready
+        self._tell(self._machine.name, f"plugging the shadow NIC {ready.note.mac} in, {arm}")
+        with self._plug.plugged_in(ready.note, ready.elements[arm]):
+            shadow_guest.set_up(self._agent, ready.note, ready.ground, str(self._address.network))
+            self._await_reached(ready.old.ends.peer)
+            step = self._measured(turns, arm, slots)
+        self._tell(self._machine.name, "the shadow NIC is out again")
+        return step
 
     def _get_ready(self, places: Places) -> _Preparations:
         """Find out all that is needed, and change nothing. Raises RefusedError, EndpointError."""
         self._check_none_left()
-        texts = self._adapters.texts
-        number = texts.elements.interface_number(self._goal, self._guest.mac)
-        if number is None:
-            raise RefusedError(f"{self._guest.mac} is not one NIC of the definition")
-        goal = texts.reading.definition_of(self._goal, self._guest.uri)
-        children = texts.reading.children_of(self._goal, number)
-        check_nic(self._runs(self._guest.mac), nic_of(goal, self._guest.mac), children)
+        mac = self._new_mac()
+        elements = {BEFORE: self._beside(self._machine.live(), mac)}
+        elements[AFTER] = self._beside(self._goal, mac)
         ground = shadow_guest.ground_of(self._agent, self._guest.mac, str(self._address.network))
         own = old_address(ground.addresses, self._address, self._guest.mac)
         old = self._open(places, BEFORE, own, self._guest.mac)
@@ -106,21 +130,30 @@ class Shadow:
         require_tools(old.ends.target, [_PING])
         require_tools(old.ends.peer, [_PING])
         check_free(self._agent, old.ends.peer, self._address)
-        note = self._note(ground)
-        element = texts.elements.beside(self._goal, number, note.mac)
-        return _Preparations(note, ground, old, element)
+        return _Preparations(self._note(ground, mac), ground, old, elements)
+
+    def _beside(self, definition: bytes, mac: str) -> bytes:
+        """The NIC as a definition has it, to be plugged in beside the guest's own. Raises
+        RefusedError where that cannot be done."""
+        texts = self._adapters.texts
+        number = texts.elements.interface_number(definition, self._guest.mac)
+        if number is None:
+            raise RefusedError(f"{self._guest.mac} is not one NIC of the definition")
+        nic = nic_of(texts.reading.definition_of(definition, self._guest.uri), self._guest.mac)
+        check_nic(self._runs(self._guest.mac), nic, texts.reading.children_of(definition, number))
+        return texts.elements.beside(definition, number, mac)
 
     def _check_none_left(self) -> None:
         for note in self._notes.every_note():
             if note.uuid == self._guest.uuid:
                 raise RefusedError(f"the shadow NIC {note.mac} of an earlier run is still there")
 
-    def _note(self, ground: NicSurroundings) -> ShadowNote:
+    def _note(self, ground: NicSurroundings, mac: str) -> ShadowNote:
         return ShadowNote(
             uri=self._guest.uri,
             uuid=self._guest.uuid,
             name=self._machine.name,
-            mac=self._new_mac(),
+            mac=mac,
             beside=self._guest.mac,
             address=str(self._address.ip),
             table=ground.table,
@@ -151,28 +184,26 @@ class Shadow:
                 "addresses away that it does not know?"
             )
 
-    def _measured(self, places: Places, ready: _Preparations) -> BenchResult:
-        shadow = self._open(places, AFTER, str(self._address.ip), ready.note.mac)
-        opened = (ready.old, shadow)
-        measuring = Measuring(
-            self._terms(), history.new_measurement(self._request.state), self._witness(ready.note)
-        )
-        measuring.note_setups(opened, places.setups(opened), places.labels([ready.old]))
-        rails = [measuring.rail_states(each) for each in opened]
-        measuring.warm_up(opened)
-        names = [workload.id for workload in self._request.profile.workloads]
-        runs = self._terms().terms.looks[-1]
-        measuring.stretch(opened, blocks((BEFORE, AFTER), names, runs, self._request.seed))
-        for each, before in zip(opened, rails, strict=True):
-            measuring.check_rails(each, before, shared=True)
-        return measuring.conclude()
+    def _measured(self, turns: _Turns, arm: str, slots: list[Slot]) -> NextRun:
+        turns.witness.watch(self._tap(turns.ready.note))
+        opened = self._open(turns.places, arm, str(self._address.ip), turns.ready.note.mac)
+        measuring = turns.measuring
+        if arm not in self._noted:
+            setups, labels = turns.places.setups([opened]), turns.places.labels([opened])
+            measuring.note_setups([opened], setups, labels)
+            self._noted.add(arm)
+        if self._rails is None:
+            self._rails = measuring.rail_states(opened)
+        measuring.warm_up([opened])
+        step = measuring.stretch([opened], slots)
+        measuring.check_rails(opened, self._rails, shared=True)
+        return step
 
-    def _witness(self, note: ShadowNote) -> Listener:
-        old, shadow = self._runs(self._guest.mac), self._runs(note.mac)
-        if old is None or shadow is None or not old.target_dev or not shadow.target_dev:
-            raise RefusedError("the NICs have no taps on the host whose packets could be counted")
-        taps = Taps(self._machine, old.target_dev, shadow.target_dev)
-        return TapWitness(taps, self._request.listener)
+    def _tap(self, note: ShadowNote) -> str:
+        nic = self._runs(note.mac)
+        if nic is None or not nic.target_dev:
+            raise RefusedError("the NIC has no tap on the host whose packets could be counted")
+        return nic.target_dev
 
     def _runs(self, mac: str) -> Nic | None:
         reading = self._adapters.texts.reading

@@ -48,6 +48,8 @@ Examples:
       --arm 'one=ethtool -L eth0 combined 1' --arm 'four=ethtool -L eth0 combined 4'
   vnicaudit bench run host=ssh://kvm7,ssh://kvm8 vm=agent://web01,ssh://kvm8 \\
       --profile line-100g --line-rate 100G
+  vnicaudit bench run agent://web01,ssh://kvm8 --beside agent://web02,ssh://kvm8 \\
+      --only 'iperf3.tcp.*'
   vnicaudit bench run agent://ns1 --profile switch-dns --server 'plain=rndc querylog off' \\
       --server 'querylog=rndc querylog on' --label vcpus=2
 
@@ -63,6 +65,7 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     profile: str
     arms: tuple[str, ...]
     states: tuple[str, ...]
+    beside: tuple[str, ...]
     settings: tuple[str, ...]
     labels: tuple[str, ...]
     only: tuple[str, ...]
@@ -97,6 +100,13 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     metavar="NAME=COMMAND",
     help="How the server is brought into a state that the profile names. The first is how it is "
     "found, and how it is left. Repeatable.",
+)
+@click.option(
+    "--beside",
+    multiple=True,
+    metavar="TARGET[,PEER]",
+    help="Run every workload on this target too, at the same time; judged by what all carry "
+    "together and by the least of them. For one PATH. Repeatable.",
 )
 @click.option(
     "--set",
@@ -174,6 +184,7 @@ def _request(options: BenchRunOptions, adapters: GetAdapters) -> MeasurementRequ
     return MeasurementRequest(
         profile=profile,
         paths=parse_paths(options.paths),
+        beside=parse_paths(options.beside),
         arms=commands_of(options.arms, "--arm"),
         states=commands_of(options.states, "--server"),
         labels=labels_of(options.labels),

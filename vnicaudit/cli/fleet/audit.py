@@ -5,7 +5,12 @@ from __future__ import annotations
 import click
 
 from vnicaudit.cli.fleet.engine import engine_options
-from vnicaudit.cli.fleet.options import inventory_options, running_options, sample_options
+from vnicaudit.cli.fleet.options import (
+    inventory_options,
+    running_options,
+    sample_options,
+    traffic_option,
+)
 from vnicaudit.cli.fleet.request import FleetAuditOptions, fleet_request
 from vnicaudit.cli.fleet.run import audit_fleet
 from vnicaudit.cli.options.history import history_option
@@ -38,6 +43,7 @@ explained), 5 another audit of this fleet is under way, 130 interrupted."""
 @inventory_options
 @running_options
 @engine_options
+@traffic_option
 @sample_options
 @click.option(
     "--resume",

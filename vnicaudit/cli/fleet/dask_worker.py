@@ -10,6 +10,7 @@ from vnicaudit.fleet.running.engines.wire import encoded
 from vnicaudit.fleet.running.engines.worker import read_for_controller
 
 if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Met
     from vnicaudit.fleet.running.engines.one_try import ReadHost
 
 
@@ -24,7 +25,7 @@ def read_host(order: bytes) -> bytes:
 
 
 @cache
-def _reader() -> ReadHost:
+def _reader() -> ReadHost[Met]:
     from vnicaudit.cli.wiring.platforms import every_platform
 
     return every_platform().read_live

@@ -14,6 +14,7 @@ from vnicaudit.fleet.running.engines.threads import Threads
 from vnicaudit.model.live import LiveOptions
 
 if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Met
     from vnicaudit.fleet.running.engines.engine import ReadingEngine
     from vnicaudit.fleet.running.engines.one_try import ReadHost
 
@@ -88,8 +89,8 @@ def is_exposed(options: EngineOptions) -> bool:
 
 
 def engine_of(
-    options: EngineOptions, read: ReadHost, plain: LiveOptions, deadline: float
-) -> ReadingEngine:
+    options: EngineOptions, read: ReadHost[Met], plain: LiveOptions, deadline: float
+) -> ReadingEngine[Met]:
     """The engine that the options ask for. Raises MissingExtraError, and UsageError where there is
     no such cluster, or where its workers are of another version."""
     if options.engine == "threads" or options.scheduler is None:

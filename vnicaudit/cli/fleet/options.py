@@ -38,7 +38,6 @@ class RunningOptions(msgspec.Struct, frozen=True):
     per_site: int
     host_deadline: float
     retries: int
-    traffic: float | None
 
 
 class SampleOptions(msgspec.Struct, frozen=True):
@@ -137,18 +136,20 @@ running_options = group(
         help="Try a host N more times where the failure may pass: no connection, no answer, a "
         "broken connection. Refusals are final.",
     ),
-    click.option(
-        "--traffic",
-        envvar="VNICAUDIT_TRAFFIC",
-        type=Number(min=0.1, max=3600),
-        is_flag=False,
-        flag_value=TRAFFIC_SECONDS,
-        metavar="[SECONDS]",
-        help="Also read the counters of running NICs, twice, so many seconds apart "
-        f"({TRAFFIC_SECONDS:g} without a number), for `vnicaudit fleet top`.",
-    ),
 )
 """How hosts are read."""
+
+traffic_option = click.option(
+    "--traffic",
+    envvar="VNICAUDIT_TRAFFIC",
+    type=Number(min=0.1, max=3600),
+    is_flag=False,
+    flag_value=TRAFFIC_SECONDS,
+    metavar="[SECONDS]",
+    help="Also read the counters of running NICs, twice, so many seconds apart "
+    f"({TRAFFIC_SECONDS:g} without a number), for `vnicaudit fleet top`.",
+)
+"""Whether counters are read."""
 
 sample_options = group(
     "sampling",
@@ -202,15 +203,15 @@ def limits_of(options: RunningOptions) -> ReadingLimits:
     return ReadingLimits(options.parallel, options.per_site, options.host_deadline, options.retries)
 
 
-def traffic_of(options: RunningOptions) -> float | None:
+def check_traffic(traffic: float | None, options: RunningOptions) -> float | None:
     """Seconds between two readings of counters. Raises UsageError where a host's deadline would
     have passed by then."""
-    if options.traffic is not None and options.traffic >= options.host_deadline:
+    if traffic is not None and traffic >= options.host_deadline:
         raise UsageError(
-            f"--traffic {options.traffic:g}: the counters of a host are read twice, so many "
+            f"--traffic {traffic:g}: the counters of a host are read twice, so many "
             f"seconds apart, and --host-deadline is {options.host_deadline:g}; give a longer one"
         )
-    return options.traffic
+    return traffic
 
 
 def sample_of(options: SampleOptions) -> AuditSample:

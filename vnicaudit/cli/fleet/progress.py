@@ -6,10 +6,27 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import Protocol
 
 from vnicaudit.base.wording import count
 from vnicaudit.cli.output.stderr import EVERY, QUIET_FOR, Rewritten
-from vnicaudit.fleet.running.spool import HostSummary
+from vnicaudit.model.fleet import FailureKind, HostStatus
+
+
+class HostDone(Protocol):
+    """The outcome of reading one host."""
+
+    @property
+    def status(self) -> HostStatus:
+        """Read as a whole, in part, or not at all."""
+
+    @property
+    def failure(self) -> FailureKind | None:
+        """The first thing that went wrong; None: nothing did."""
+
+    @property
+    def domains(self) -> int:
+        """How many of its domains were read."""
 
 
 class FleetProgress:
@@ -33,7 +50,7 @@ class FleetProgress:
         """Leave the hosts counted so far out of the rate: an earlier process read them."""
         self._before = self.done
 
-    def __call__(self, host: HostSummary) -> None:
+    def __call__(self, host: HostDone) -> None:
         """Note that a host is done."""
         self.done += 1
         self.domains += host.domains
@@ -56,6 +73,19 @@ class FleetProgress:
             left = (self._hosts - self.done) / rate
             parts.append(f"{rate:.1f} hosts/s, {_duration(left)} left")
         return ", ".join(parts)
+
+    def summary(self) -> str:
+        """``Read 9 of 10 hosts, 54 domains; 2 in part; 1 not at all (1 unreachable, 2 deadline)``:
+        a host that was read in part was read."""
+        whole, partly, failed = (self.statuses[one] for one in ("ok", "partial", "failed"))
+        text = f"Read {whole + partly:,} of {count(self.done, 'host')}"
+        text += f", {count(self.domains, 'domain')}"
+        if partly:
+            text += f"; {partly:,} in part"
+        if failed:
+            text += f"; {failed:,} not at all"
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in self.failures.most_common())
+        return f"{text} ({kinds})" if kinds else text
 
     def clear(self) -> None:
         """Take the line away before something else is printed."""

@@ -17,10 +17,10 @@ from vnicaudit.cli.fleet.options import (
     InventoryOptions,
     RunningOptions,
     SampleOptions,
+    check_traffic,
     chosen_hosts,
     limits_of,
     sample_of,
-    traffic_of,
 )
 from vnicaudit.cli.fleet.sources import sources_of
 from vnicaudit.cli.options.cloud_filters import ServerOptions
@@ -46,6 +46,7 @@ class FleetAuditOptions(msgspec.Struct, frozen=True):
     inventory: InventoryOptions
     running: RunningOptions
     engine: EngineOptions
+    traffic: float | None
     sampling: SampleOptions
     resume: bool
     history: str | None
@@ -126,7 +127,7 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
         ),
         resume=options.resume,
         engine=options.engine,
-        traffic=traffic_of(options.running),
+        traffic=check_traffic(options.traffic, options.running),
     )
     _check_baseline(request)
     return request

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from datetime import datetime, timezone
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -26,15 +27,19 @@ from vnicaudit.cli.fleet.progress import FleetProgress
 from vnicaudit.cli.fleet.request import FleetRequest, digest_of
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.wiring import Wiring
-from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.errors import HistoryError, TargetError, UsageError
 from vnicaudit.fleet.running.engines.engine import ReadingEngine
 from vnicaudit.fleet.running.fleet_run import FleetRun
 from vnicaudit.fleet.running.lock import fleet_lock
 from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
+from vnicaudit.fleet.sink import ReadingSink
 from vnicaudit.model.fleet import FleetAudit
 from vnicaudit.model.report import RunEnd
 from vnicaudit.reports.coverage import coverage_sentence
 from vnicaudit.reports.safe import safe
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Met
 
 _EXPOSED = (
     "not TLS: whoever is on the way, or reaches the scheduler, can run programs on its workers "
@@ -46,8 +51,11 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
     """Audit the fleet, report, and hand on what was read; the exit code."""
     _tell_notes(request)
     with fleet_lock(request.state), ExitStack() as stack:
-        history = request.history
-        sink = wiring.sink(history.place, history.is_named, request.audit.quiet)
+        try:
+            sink, is_remembered = _sink(request, wiring), True
+        except HistoryError as error:
+            tell(safe(f"Warning: {error}; hosts are read and reported, and nothing is remembered"))
+            sink, is_remembered = None, False
         reports = Reports(request.audit, stack)
         engine = _engine(request, wiring)
         stack.callback(engine.close)
@@ -67,7 +75,14 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
     if not request.audit.quiet:
         _tell_summary(run, progress)
     is_baseline = reports.writes_baseline and not end.is_partial
-    return 0 if is_baseline else exit_code(run, request.audit)
+    code = 0 if is_baseline else exit_code(run, request.audit)
+    return code if is_remembered or code > 1 else HistoryError.exit_code
+
+
+def _sink(request: FleetRequest, wiring: Wiring) -> ReadingSink | None:
+    """The sink that remembers the audit. Raises HistoryError where it cannot."""
+    history = request.history
+    return wiring.sink(history.place, history.is_named, request.audit.quiet)
 
 
 def _tell_notes(request: FleetRequest) -> None:
@@ -101,7 +116,13 @@ def _resumed(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     it was another request."""
     spool = folder.unfinished()
     if spool is None:
-        raise UsageError("--resume: the last audit was not interrupted; leave --resume out")
+        last = folder.finished()
+        there = (
+            f"no audit is kept in {request.state}"
+            if last is None
+            else (f"the last audit was not interrupted: {last.folder.name} came to its end")
+        )
+        raise UsageError(f"--resume: {there}; leave --resume out")
     audit = spool.audit()
     if audit.request != digest_of(request):
         raise UsageError(
@@ -113,7 +134,7 @@ def _resumed(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     return spool
 
 
-def _engine(request: FleetRequest, wiring: Wiring) -> ReadingEngine:
+def _engine(request: FleetRequest, wiring: Wiring) -> ReadingEngine[Met]:
     plain = request.audit.reading.options.live
     live = msgspec.structs.replace(plain, traffic=request.traffic)
     read = wiring.platforms().read_live
@@ -121,7 +142,7 @@ def _engine(request: FleetRequest, wiring: Wiring) -> ReadingEngine:
 
 
 def _read(
-    run: FleetRun, request: FleetRequest, engine: ReadingEngine, progress: FleetProgress
+    run: FleetRun, request: FleetRequest, engine: ReadingEngine[Met], progress: FleetProgress
 ) -> None:
     """Read what is missing. Says what is kept where that is interrupted."""
     coverage = run.audit.coverage
@@ -154,14 +175,6 @@ def _report(run: FleetRun, reports: Reports, request: FleetRequest) -> RunEnd:
 
 def _tell_summary(run: FleetRun, progress: FleetProgress) -> None:
     """Say on standard error how many hosts were read, and why others were not."""
-    statuses = progress.statuses
-    text = f"Read {statuses['ok']:,} of {count(progress.done, 'host')}"
-    text += f", {count(progress.domains, 'domain')}"
-    if statuses["partial"]:
-        text += f"; {statuses['partial']:,} in part"
-    if statuses["failed"]:
-        text += f"; {statuses['failed']:,} not at all"
-    kinds = ", ".join(f"{number:,} {kind}" for kind, number in progress.failures.most_common())
-    tell(f"{text} ({kinds})" if kinds else text)
+    tell(progress.summary())
     if sentence := coverage_sentence(run.audit.coverage):
         tell(safe(f"Looked at {sentence}"))

@@ -12,6 +12,7 @@ from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.cli.bench.options import line_options
 from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
 from vnicaudit.cli.options.output import (
+    Format,
     dry_run_format_option,
     output_options,
     screen_options,
@@ -102,25 +103,26 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     from vnicaudit.reports.plan.json import from_json
 
     check_format(options.schedule, options.format)
-    data = _read_plan(options.plan)
+    data = read_plan(options.plan)
     plan, kinds = from_json(data, options.plan), wiring.platforms().kinds()
-    steps, not_done = _split_steps(plan, kinds, options.mode, unsafe=options.include_unsafe)
+    steps, not_done = split_steps(plan, kinds, options.mode, unsafe=options.include_unsafe)
     _print_plan(plan, steps, options)
     for step, why_not in not_done:
         _tell_not_applied(step, why_not)
     if not steps:
-        _print_dry_run((), not_done, options)
+        print_dry_run((), not_done, options.format, options.mode)
         return RefusedError.exit_code if not_done else 0
     context = run_context(options, wiring, options.mode, options.schedule)
     _check_reachable(steps, context, options)
     trial, address = trial_order(options, wiring.adapters), shadow_address(options.trials)
     if options.schedule.dry_run:
-        return _print_dry_run(dry_run_apply(steps, data, context), not_done, options)
-    units = context.kinds.units(steps)
-    design = None if trial is None else design_of(options.trials, trial.profile, units)
+        units = dry_run_apply(steps, data, context)
+        return print_dry_run(units, not_done, options.format, options.mode)
+    changed = context.kinds.units(steps)
+    design = None if trial is None else design_of(options.trials, trial.profile, changed)
     if trial is not None and design is not None:
-        trial = planned_by_history(design, trial, options.mode, units)
-        tell_cost(design, trial, options.mode, units)
+        trial = planned_by_history(design, trial, options.mode, changed)
+        tell_cost(design, trial, options.mode, changed)
     confirm(
         f"Apply {len(steps)} of {len(plan.steps)} steps, --mode {options.mode}?",
         yes=options.schedule.yes,
@@ -157,14 +159,14 @@ def _check_reachable(steps: list[Step], context: RunContext, options: ApplyOptio
             raise UsageError(f"--bench measures domains of libvirt; this plan has steps {which}")
 
 
-def _read_plan(path: str) -> bytes:
+def read_plan(path: str) -> bytes:
     from vnicaudit.reports.plan.json import MAX_BYTES
 
     with as_usage_error(path):
         return read_regular(path, MAX_BYTES + 1)
 
 
-def _split_steps(
+def split_steps(
     plan: Plan, kinds: KindTable, mode: Mode, *, unsafe: bool
 ) -> tuple[list[Step], list[tuple[Step, Foreseen]]]:
     """The steps that are to be done, and the others, each with why not."""
@@ -198,16 +200,16 @@ def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) 
     return None
 
 
-def _print_dry_run(
-    units: Sequence[Foreseen], not_done: list[tuple[Step, Foreseen]], options: ApplyOptions
+def print_dry_run(
+    units: Sequence[Foreseen], not_done: list[tuple[Step, Foreseen]], form: Format, mode: Mode
 ) -> int:
     """The exit code; steps that were not tried are told by then."""
-    if options.format == "text":
+    if form == "text":
         return print_foreseen(units, "would be applied")
     from vnicaudit.reports.runs.dry_run import to_json
 
     others = [why_not for _step, why_not in not_done]
-    emit(to_json("apply", options.mode, units, others).decode())
+    emit(to_json("apply", mode, units, others).decode())
     return code_of_foreseen(units)
 
 

@@ -95,8 +95,8 @@ bench_options = group(
         help="flips: change and take back in turns, two to seven of each, which tells drift and "
         "what plugs (with --mode restart: boots) differ by from the change, and interrupts the "
         "guest each time. single-flip: measure, change, measure; it decides only what is better or "
-        "worse by a third or more. shadow: plug the new NIC in beside the old one, measure both in "
-        "turns while the old one serves, and change only what got better by a third or more (needs "
+        "worse by a third or more. shadow: plug a NIC like the old one and one like the new one in "
+        "in turns, beside the old one while that serves, and change only what is better (needs "
         "--shadow-address, and iproute2 and ping in the guest). auto: flips; single-flip where "
         "several NICs of a guest are changed at once, the profile only looks for catastrophes, or "
         "its `designs` say so. What it costs is told before it starts.",
@@ -104,7 +104,7 @@ bench_options = group(
     click.option(
         "--shadow-address",
         metavar="IP/LENGTH",
-        help="A free IPv4 address in the network of the old NIC, by which the new one is measured "
+        help="A free IPv4 address in the network of the old NIC, by which both are measured "
         "beside it (192.0.2.250/24). The guest has it only meanwhile.",
     ),
     max_steal_option,

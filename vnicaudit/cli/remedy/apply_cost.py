@@ -69,10 +69,11 @@ def tell_cost(
     restarts = mode == "restart"
     found = cost(trial.profile, _measured_design(design, mode), trial.seed)
     each = f"Measuring: {count(sum(len(unit.macs) for unit in units), 'NIC')}, for each"
-    if design != "flips":
+    if design == _ONCE:
         trial.listener.says(f"{each} about {duration(found.seconds)}")
         return
-    changed = "power cycle" if restarts else "hot swap"
+    beside = "hot plug" if design == "shadow" else "hot swap"
+    changed = "power cycle" if restarts else beside
     trial.listener.says(
         f"{each} {found.turns} turns with {count(found.changes, changed)}, about "
         f"{duration(found.seconds)}; where that does not decide it, up to {found.most_turns} turns "

@@ -15,7 +15,7 @@ from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.request import rules_of
 from vnicaudit.cli.options.cloud_filters import check_filters, cloud_filter_options, wanted_of
-from vnicaudit.cli.options.output import output_options, screen_options
+from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import ReadingRequest, reading_of, reading_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.output.stderr import Progress, tell
@@ -25,7 +25,7 @@ from vnicaudit.cli.remedy.plan_options import PlanCommandOptions, planning_optio
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
 from vnicaudit.model.plan import GOALS
-from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
+from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY, PlanGroupBy
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
@@ -167,23 +167,26 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
     from vnicaudit.remedy.planning.target_planner import PlanRequest
 
     progress = Progress(enabled=not options.output.quiet)
-    judges = Judges(*_works(options, read, platforms))
+    judges = Judges(*works_of(options.selected, options.ignored, read, platforms))
     wanted = replace(wanted, policy=read.settings.settings.policy)
     request = PlanRequest(judges, wiring.adapters(), read.options, wanted, progress)
     plan = make_plan(targets, platforms.planners, request)
     progress.clear()
-    _print_plan(plan, options)
+    print_plan(plan, options.plan_file, options.group_by, options.output, "apply {}")
     if options.projects:
         _write_projects(plan, options.projects, quiet=options.output.quiet)
     return TargetError.exit_code if plan.errors else 0
 
 
-def _works(
-    options: PlanCommandOptions, read: ReadingRequest, platforms: PlatformRegistry
+def works_of(
+    selected: tuple[str, ...],
+    ignored: tuple[str, ...],
+    read: ReadingRequest,
+    platforms: PlatformRegistry,
 ) -> tuple[AuditWork, AuditWork]:
     """Work by the selected rules, and work by all rules; one object where all are selected."""
     settings, every = read.settings.settings, read.catalogue.ids
-    rules = rules_of(options.selected, options.ignored, settings, read.catalogue)
+    rules = rules_of(selected, ignored, settings, read.catalogue)
     work = _work(rules, read, platforms)
     return work, work if rules == every else _work(every, read, platforms)
 
@@ -193,30 +196,36 @@ def _work(rules: tuple[str, ...], read: ReadingRequest, platforms: PlatformRegis
     return AuditWork(rules, read.assumptions, suppressor, {}, platforms, read.catalogue)
 
 
-def _print_plan(plan: Plan, options: PlanCommandOptions) -> None:
-    """Write the plan where it is to go, print it, and say what comes next."""
+def print_plan(
+    plan: Plan,
+    path: str | None,
+    group_by: PlanGroupBy | None,
+    output: OutputOptions,
+    next_command: str,
+) -> None:
+    """Write the plan where it is to go, print it, and say what comes next: ``next_command``, with
+    the plan's file in it."""
     from vnicaudit.reports.plan.json import to_json
     from vnicaudit.reports.plan.text import render
     from vnicaudit.reports.safe import safe
 
-    path = options.plan_file
     if path == "-":
         emit(to_json(plan).decode())
         return
     would_lose = plan.errors and not plan.steps and holds_plan(path)
     if path and not would_lose:
         write_plan(path, to_json(plan))
-    style = screen_options(options.output, group_by=options.group_by)
+    style = screen_options(output, group_by=group_by)
     for text in render(plan, style):
         emit(text)
     flush()
     if path and would_lose:
         tell(f"{safe(path)} {_LEFT}")
-    elif path and not options.output.quiet:
-        tell(_next_step(plan, path))
+    elif path and not output.quiet:
+        tell(_next_step(plan, path, next_command))
 
 
-def _next_step(plan: Plan, path: str) -> str:
+def _next_step(plan: Plan, path: str, command: str) -> str:
     """Where the plan is, and what to do with it."""
     from vnicaudit.base.shell import path_word
     from vnicaudit.reports.safe import safe
@@ -224,7 +233,9 @@ def _next_step(plan: Plan, path: str) -> str:
     if not plan.steps:
         return f"Written to {safe(path)}: nothing in it to apply"
     unread = " (not all targets could be read)" if plan.errors else ""
-    return f"Written to {safe(path)}{unread}; next: vnicaudit apply {safe(path_word(path))}"
+    return (
+        f"Written to {safe(path)}{unread}; next: vnicaudit {command.format(safe(path_word(path)))}"
+    )
 
 
 def _write_projects(plan: Plan, folder: str, *, quiet: bool) -> None:

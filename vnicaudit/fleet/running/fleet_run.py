@@ -4,6 +4,7 @@ from. Its order is that of the inventory, whatever came first."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,6 +22,9 @@ from vnicaudit.fleet.sampling import EVERYTHING, AuditSample
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.fleet import FleetAudit, InventoryHost
 from vnicaudit.model.report import Audited, Summary, TargetResult
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Met
 
 OnHost = Callable[[HostSummary], None]
 """Called for each host whose reading is kept."""
@@ -45,7 +49,7 @@ class FleetRun:
 
     def read(
         self,
-        engine: ReadingEngine,
+        engine: ReadingEngine[Met],
         limits: ReadingLimits,
         sample: AuditSample = EVERYTHING,
         on_host: OnHost | None = None,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -15,10 +15,10 @@ from vnicaudit.base.wording import count
 from vnicaudit.fleet.running.engines.engine import ReadingEngine
 from vnicaudit.fleet.running.host_queue import HostQueue, HostTask
 from vnicaudit.model.fleet import WORTH_A_RETRY, FailureKind, InventoryHost
-from vnicaudit.model.report import LostRead
+from vnicaudit.model.report import LostRead, ReadError
 
-if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import Met
+M = TypeVar("M")
+"""What a host is read as: what runs there (``Met``), or its definitions."""
 
 _PAUSES = (1.0, 5.0, 20.0)
 """Seconds before a host is tried again; the last one from then on."""
@@ -37,31 +37,31 @@ class ReadingLimits(msgspec.Struct, frozen=True):
     pauses: tuple[float, ...] = _PAUSES
 
 
-class HostItems(NamedTuple):
+class HostItems(msgspec.Struct, Generic[M], frozen=True):
     """The result of reading one host. ``items``, in order: those of the last try, or of an earlier
     one that returned more; ``started``: when the last try started."""
 
     place: int
     host: InventoryHost
-    items: list[Met]
+    items: list[M | ReadError]
     started: str
     finished: str
     tries: int
 
 
-class HostReaders:
+class HostReaders(Generic[M]):
     """Threads that read hosts. As many hosts wait to be judged as are read at once, at most."""
 
-    def __init__(self, tasks: HostQueue, engine: ReadingEngine, limits: ReadingLimits) -> None:
+    def __init__(self, tasks: HostQueue, engine: ReadingEngine[M], limits: ReadingLimits) -> None:
         self._tasks = tasks
         self._engine = engine
         self._limits = limits
-        self._done: queue.Queue[HostItems | BaseException | None] = queue.Queue(
+        self._done: queue.Queue[HostItems[M] | BaseException | None] = queue.Queue(
             max(2, limits.parallel // 4)
         )
-        self._best: dict[int, list[Met]] = {}
+        self._best: dict[int, list[M | ReadError]] = {}
 
-    def results(self) -> Generator[HostItems, None, None]:
+    def results(self) -> Generator[HostItems[M], None, None]:
         """The result of each host, in the order in which they finish. The caller reads them to the
         end, or closes the generator."""
         threads = max(1, self._limits.parallel)
@@ -76,7 +76,7 @@ class HostReaders:
             with self._done.mutex:
                 self._done.not_full.notify_all()
 
-    def _until_one_ends(self) -> Iterator[HostItems]:
+    def _until_one_ends(self) -> Iterator[HostItems[M]]:
         while (result := self._done.get()) is not None:
             if isinstance(result, BaseException):
                 raise result
@@ -93,7 +93,7 @@ class HostReaders:
         except BaseException as error:  # handed to the one who takes the results
             self._done.put(error)
 
-    def _result_of(self, task: HostTask) -> HostItems | None:
+    def _result_of(self, task: HostTask) -> HostItems[M] | None:
         """The result of a host; None where it is to be tried again."""
         started = timestamp()
         items = self._engine.attempt(task.host)
@@ -118,14 +118,14 @@ class HostReaders:
         return pauses[min(task.attempt, len(pauses)) - 1]
 
 
-def _host_failure(items: list[Met]) -> FailureKind | None:
+def _host_failure(items: Sequence[object]) -> FailureKind | None:
     """How the host failed, or the connection to it; None where neither did. A guest that keeps
     silent costs itself."""
     lost = (item for item in items if isinstance(item, LostRead))
     return next((item.failure for item in lost if item.whole), None)
 
 
-def _with_tries(items: list[Met], attempts: int) -> list[Met]:
+def _with_tries(items: list[M | ReadError], attempts: int) -> list[M | ReadError]:
     """The items, the first failure with the number of tries that came to it."""
     if attempts == 1:
         return items

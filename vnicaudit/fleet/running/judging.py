@@ -37,7 +37,7 @@ class ReadingJudge:
         self._work = work
         self._sample = sample
 
-    def reading(self, read: HostItems) -> HostReading:
+    def reading(self, read: HostItems[Met]) -> HostReading:
         """The reading that a host's items make."""
         judged = _JudgedHost(self._work, self._sample, read.host.uri)
         audited = tuple(judged.audited(read.items))

@@ -84,7 +84,7 @@ class SpooledHost:
 
 class ComparedHost:
     """One host's file, and the findings on what it has in common with others
-    (:class:`vnicaudit.history.packed_reading.KeptReading`)."""
+    (:class:`vnicaudit.model.fleet.KeptReading`)."""
 
     def __init__(self, kept: SpooledHost, shared: tuple[Audited, ...]) -> None:
         self._kept = kept

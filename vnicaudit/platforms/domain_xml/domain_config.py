@@ -83,11 +83,19 @@ def _key(
         facts.windows,
         facts.encrypted,
         facts.virtio_disk,
-        any((nic.declared.model or "").startswith("virtio") for nic in nics),
+        _has_virtio(nics),
         shared_memory(facts),
         len(nics),
         session,
     )
+
+
+def _has_virtio(nics: tuple[Nic, ...]) -> bool:
+    for nic in nics:  # no generator: this is done for each domain
+        model = nic.declared.model
+        if model is not None and model.startswith("virtio"):
+            return True
+    return False
 
 
 def _record(key: _Key) -> DomainConfig:

@@ -46,7 +46,7 @@ class DomainFacts:
 
 def child(element: etree._Element, tag: str) -> etree._Element | None:
     """The first child of that name; ``find`` does the same at three times the price."""
-    return next(element.iterchildren(tag), None)
+    return next(element.iterchildren(tag), None) if len(element) else None
 
 
 def _read_vcpu(facts: DomainFacts, element: etree._Element) -> None:
@@ -150,6 +150,8 @@ def shared_memory(facts: DomainFacts) -> bool | None:
     (``qemuValidateDomainDefVhostUserRequireSharedMemory``): a NUMA cell without a setting of its
     own follows the domain. None where ``<qemu:commandline>`` gives QEMU a memory backend of its
     own."""
+    if not (facts.cells or facts.commandlines):  # nearly always
+        return facts.memory_shared
     default = "shared" if facts.memory_shared else None
     if all((access or default) == "shared" for access in facts.cells or (None,)):
         return True

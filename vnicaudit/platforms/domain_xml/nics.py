@@ -26,7 +26,7 @@ _MOST_INSIDE = 64
 
 _PCI_ATTRIBUTES = ("domain", "bus", "slot", "function")
 _CCW_ATTRIBUTES = ("cssid", "ssid", "devno")
-_PCI_NAME = re.compile(r"0x([0-9a-f]{4}) 0x([0-9a-f]{2}) 0x([0-9a-f]{2}) 0x([0-9a-f])", re.ASCII)
+_PCI_NAME = re.compile(r"0x[0-9a-f]{4} 0x[0-9a-f]{2} 0x[0-9a-f]{2} 0x[0-9a-f]", re.ASCII)
 """As libvirt writes these four: nothing is to be worked out then."""
 _NO_PCI_ADDRESS = "0000:00:00.0"
 """All zero is none to libvirt (``virPCIDeviceAddressIsEmpty``): it chooses one."""
@@ -39,14 +39,12 @@ when the network has a bridge of libvirt's own. A live status has ``<actual type
 def interface_nic(element: etree._Element, index: int, location: Location, base: int) -> Nic:
     """Read one ``<interface>``. ``base`` is the number of lines before the document."""
     walk = _InterfaceWalk(element.get("type", "user"))
-    lines: list[tuple[str, int]] = []
-    seen: set[str] = set()
+    lines: dict[str, int] = {}
     for child in element:
         tag: object = child.tag  # no str: of an entity, which is not expanded
-        if tag in seen or not isinstance(tag, str):
+        if tag in lines or not isinstance(tag, str):
             continue  # libvirt reads the first
-        seen.add(tag)
-        lines.append((tag, base + (child.sourceline or 0)))
+        lines[tag] = base + (child.sourceline or 0)
         reader = _READERS.get(tag)
         if reader is not None:
             reader(walk, child)
@@ -64,7 +62,7 @@ def interface_nic(element: etree._Element, index: int, location: Location, base:
         target_dev=walk.target_dev,
         alias=walk.alias,
         address=walk.address,
-        lines=tuple(lines),
+        lines=tuple(lines.items()),
         places=tuple(walk.places(location, base)) if walk.inner else (),
     )
 
@@ -96,9 +94,9 @@ class _InterfaceWalk:
 
 
 def _read_mac(walk: _InterfaceWalk, element: etree._Element) -> None:
-    address = element.get("address")
-    walk.mac = None if address is None else address.strip().lower()
     items = element.items()
+    address = dict(items).get("address")
+    walk.mac = None if address is None else address.strip().lower()
     found = tuple([pair for pair in items if pair[0] in ("type", "check")])
     # the address is who the NIC is, and stays out; that libvirt refuses it is a fact
     if address is not None and (wrong := wrong_mac(address)) is not None:
@@ -242,8 +240,9 @@ def hostdev_nic(element: etree._Element, index: int, location: Location) -> Nic:
 
 
 def _pci_name(parts: list[str]) -> str | None:
-    if (same := _PCI_NAME.fullmatch(" ".join(parts))) is not None:
-        return "{}:{}:{}.{}".format(*same.groups())
+    text = " ".join(parts)
+    if _PCI_NAME.fullmatch(text) is not None:
+        return f"{text[2:6]}:{text[9:11]}:{text[14:16]}.{text[19]}"
     numbers = [number(part) for part in parts]
     if None in numbers:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -27,7 +28,7 @@ from vnicaudit.platforms.domain_xml.recognise import ROOTS
 
 _SESSION = "/.config/libvirt/qemu/"
 """Where an unprivileged libvirt keeps its definitions (``$XDG_CONFIG_HOME``, by default)."""
-_SYSTEM = ("/etc/libvirt/qemu/", "/run/libvirt/qemu/", "/var/lib/libvirt/qemu/")
+_SYSTEM = re.compile(r"/(?:etc|run|var/lib)/libvirt/qemu/")
 """Where the system's libvirt keeps definitions, status, save images and snapshots: on this host,
 or in a copy of one."""
 
@@ -89,8 +90,9 @@ def domain_of(root: etree._Element, place: Location, base: int, *, form: Definit
     API: None) and ``base`` the number of lines before its document."""
     walk = _DomainWalk()
     for element in root:  # twice as fast as to have lxml look for the names
-        if element.tag in _INTERESTING:
-            walk.take(element)
+        tag: object = element.tag  # no str: of an entity
+        if tag in _INTERESTING:
+            walk.take(str(tag), element)
     kind = root.get("type", "qemu")
     if not walk.facts.arch and kind in _QEMU:
         walk.facts.arch = arch_of(walk.emulator, walk.facts.machine)
@@ -131,7 +133,7 @@ def _session(file: str | None) -> bool | None:
     """True where a file's path shows that a session libvirt keeps it, False where the system's
     does; None where the path shows neither. False without a file: the definition came from libvirt,
     the system's unless libvirt says otherwise."""
-    if file is None or any(folder in file for folder in _SYSTEM):
+    if file is None or _SYSTEM.search(file) is not None:
         return False
     return True if _SESSION in file else None
 
@@ -149,9 +151,8 @@ class _DomainWalk:
         self.devices: etree._Element | None = None
         self.facts = DomainFacts()
 
-    def take(self, element: etree._Element) -> None:
+    def take(self, tag: str, element: etree._Element) -> None:
         """Note what one child says."""
-        tag = str(element.tag)  # only elements are iterated over
         if tag in self.seen and tag not in _SEVERAL:
             return
         self.seen.add(tag)

@@ -15,7 +15,9 @@ from lxml import etree
 
 from vnicaudit.base.identifiers import UUID
 from vnicaudit.errors import ActionError, GuestError, SilentError, TargetError
+from vnicaudit.model.host_lock import HostLock
 from vnicaudit.model.machine import MachineState, Traffic
+from vnicaudit.platforms.libvirt import host_lock
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.capabilities import is_here
 from vnicaudit.platforms.libvirt.connection import be_silent, refuse, start_event_loop
@@ -78,6 +80,19 @@ class LibvirtHypervisor:
         """The domain of that name or, where none has it, of that UUID. Raises ActionError."""
         name, uuid = self.ask(f"find domain {name}", lambda pooled: _name_and_uuid(pooled, name))
         return LibvirtMachine(name, uuid, self)
+
+    def take_lock(self, lock: HostLock) -> HostLock:
+        """The lock that is on the host now: this one, or that of another owner. Raises ActionError
+        where the host can hold none."""
+        return self.ask(
+            "hold a lock", lambda pooled: host_lock.take(pooled.connection, self.uri, lock)
+        )
+
+    def drop_lock(self, owner: str) -> None:
+        """Remove that owner's lock. Raises ActionError."""
+        self.ask(
+            "remove our lock", lambda pooled: host_lock.drop(pooled.connection, self.uri, owner)
+        )
 
     def close(self) -> None:
         """Leave. A host that does not answer soon is left as it is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
@@ -14,7 +15,9 @@ from vnicaudit.errors import ActionError, GoneError, RefusedError, UsageError
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.model.runs import Foreseen, ForeseenOutcome, Outcome
 from vnicaudit.remedy.adapters import Adapters
+from vnicaudit.remedy.applying.beside import OtherRuns, refuse_beside
 from vnicaudit.remedy.applying.driver import Prepared, PrepareRequest
+from vnicaudit.remedy.applying.host_by_host import HostByHost
 from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past, begin_run, unfinished
 from vnicaudit.remedy.applying.journal.run_request import RunLimits, RunRequest, UnitRequest
 from vnicaudit.remedy.applying.journal.state import StateFolder
@@ -26,7 +29,6 @@ from vnicaudit.remedy.cloud import CloudAccess
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.trial import Trials
 from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
-from vnicaudit.text.own_commands import command
 
 PLAN = "plan.json"
 
@@ -53,10 +55,17 @@ class RunContext(msgspec.Struct, frozen=True):
     reach: CloudAccess = CloudAccess()
     tell_remaining: Tell | None = None
     halted: Callable[[], str] | None = None
+    host_by_host: bool = False
+    """Each host is opened, and held, only while something is to be done there: one that cannot be
+    reached, or is held by somebody else, costs what is on it alone."""
+    without_host_lock: bool = False
 
     def drivers(self, stack: ExitStack, *, hold: bool = True) -> Drivers:
         """The drivers of one command; what they open is held until ``stack`` is left."""
-        session = Session(self.adapters, self.reach, self.state, self.deadline, stack, hold=hold)
+        session = Session(
+            self.adapters, self.reach, self.state, self.deadline, stack, hold=hold,
+            host_by_host=self.host_by_host, without_lock=self.without_host_lock,
+        )  # fmt: skip
         return Drivers(self.kinds, session)
 
 
@@ -73,7 +82,7 @@ def apply(
     units, plan = context.kinds.units(steps), digest(text)
     with ExitStack() as stack:
         drivers = context.drivers(stack)
-        drivers.open(units)
+        _open(units, drivers, plan, context, stack)
         request = RunRequest(
             "", "apply", timestamp(), plan, context.mode, tuple(units), context.limits
         )
@@ -85,7 +94,10 @@ def apply(
             )
         if not (found.folder / PLAN).exists():
             write_private(found.folder / PLAN, text)
-        preparing = _Preparing(steps, plan, context)
+        preparing: Preparing = _Preparing(steps, plan, context)
+        if context.host_by_host:
+            drivers.open(unit for unit in found.request.units if found.is_open(unit.key))
+            preparing = HostByHost(preparing, OtherRuns(context.state, context.kinds, found))
         runner = Runner(
             found, drivers, preparing, tell, trials, context.tell_remaining, context.halted
         )
@@ -98,8 +110,24 @@ def dry_run_apply(steps: Sequence[Step], text: bytes, context: RunContext) -> tu
     with ExitStack() as stack:
         drivers = context.drivers(stack, hold=False)
         units = context.kinds.units(steps)
+        preparing: Preparing = _Preparing(steps, digest(text), context)
+        if context.host_by_host:
+            drivers.check(units)
+            preparing = HostByHost(preparing, None)
+        else:
+            drivers.open(units)
+        return dry_run_units(units, drivers, preparing)
+
+
+def _open(
+    units: Sequence[UnitRequest], drivers: Drivers, plan: str, context: RunContext, stack: ExitStack
+) -> None:
+    """Reach all places, and hold them; of places that are opened one by one, hold the plan."""
+    if context.host_by_host:
+        drivers.check(units)
+        stack.enter_context(context.state.lock(f"plan-{plan}", "this plan"))
+    else:
         drivers.open(units)
-        return dry_run_units(units, drivers, _Preparing(steps, digest(text), context))
 
 
 def dry_run_units(
@@ -110,7 +138,14 @@ def dry_run_units(
 ) -> tuple[Foreseen, ...]:
     """How each unit would end, as far as that is seen before it is begun. ``show``: is told what
     would be done."""
-    return tuple(_foreseen(unit, drivers, preparing, show) for unit in units)
+    units = tuple(units)
+    later = Counter(unit.target for unit in units)
+    found = []
+    for unit in units:
+        found.append(_foreseen(unit, drivers, preparing, show))
+        later[unit.target] -= 1
+        drivers.leave_all_but(+later)
+    return tuple(found)
 
 
 def _foreseen(
@@ -182,17 +217,3 @@ def _unfinished(context: RunContext, request: RunRequest) -> PastRun | None:
             return found._replace(request=msgspec.structs.replace(run, limits=context.limits))
         refuse_beside(found, request.units, context.kinds)
     return None
-
-
-def refuse_beside(found: PastRun, units: Iterable[UnitRequest], kinds: KindTable) -> None:
-    """Raises RefusedError where an unfinished run is in the middle of one of these domains."""
-    begun = [unit for unit in found.request.units if found.is_open(unit.key)]
-    for unit in units:
-        if any(kinds.is_same(unit, other) for other in begun):
-            run = found.request
-            undoing = command(f"rollback {run.plan}", found.folder.parent.parent)
-            again = undoing if run.kind == "rollback" else "its plan again"
-            raise RefusedError(
-                f"run {run.id} is unfinished on {unit.name}: finish it ({again}), or take it back "
-                f"({found.rollback_command()})"
-            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from vnicaudit.base.clock import Clock
@@ -138,3 +138,7 @@ class Drivers:
         self.check(units)  # all of them, before one is dialled
         for unit in units:
             self.of(unit).open(unit)
+
+    def leave_all_but(self, places: Collection[str]) -> None:
+        """Leave the places of all other targets, if they are opened one by one."""
+        self._session.leave_all_but(places)

@@ -15,7 +15,8 @@ import msgspec
 from vnicaudit.base.clock import timestamp
 from vnicaudit.errors import UsageError, VnicauditError
 from vnicaudit.model.runs import Foreseen
-from vnicaudit.remedy.applying.apply import RunContext, dry_run_units, refuse_beside
+from vnicaudit.remedy.applying.apply import RunContext, dry_run_units
+from vnicaudit.remedy.applying.beside import refuse_beside
 from vnicaudit.remedy.applying.driver import Prepared, UndoRequest
 from vnicaudit.remedy.applying.history import record
 from vnicaudit.remedy.applying.journal.events import Done, End

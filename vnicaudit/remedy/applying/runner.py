@@ -22,7 +22,7 @@ from vnicaudit.remedy.applying.journal.result import Result, done_with
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.journal.unit_head import head_of
 from vnicaudit.remedy.applying.kinds import Drivers
-from vnicaudit.remedy.applying.schedule import Schedule, side_by_side, why_no_more
+from vnicaudit.remedy.applying.schedule import PlacedResult, Schedule, side_by_side, why_no_more
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.trial import Trials
 from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
@@ -93,9 +93,10 @@ class Runner:
         self._finish_open()
         of_sources = {unit.key for unit in units if self._is_source(unit)}
         while left := [unit for unit in units if unit.key not in self._results]:
-            done = [unit.key for unit in units if unit.key in self._results]
-            guests = [self._results[key] for key in done if key not in of_sources]
-            sources = [self._results[key] for key in done if key in of_sources]
+            self._drivers.leave_all_but({unit.target for unit in left})
+            done = [unit for unit in units if unit.key in self._results]
+            guests = [self._placed(unit) for unit in done if unit.key not in of_sources]
+            sources = [self._results[unit.key] for unit in done if unit.key in of_sources]
             now = datetime.fromtimestamp(self._drivers.clock.time())
             if stopped := why_no_more(self._halted, schedule, guests, now, sources):
                 break
@@ -103,6 +104,9 @@ class Runner:
             side_by_side([self._work(unit) for unit in first or schedule.next(left, guests)])
         self._journal.write(End(stopped))
         return stopped
+
+    def _placed(self, unit: UnitRequest) -> PlacedResult:
+        return PlacedResult(unit.target, self._results[unit.key])
 
     def _is_source(self, unit: UnitRequest) -> bool:
         return self._drivers.kinds.by_name(unit.kind).sources

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, time
-from typing import TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.applying.journal.result import Result
-
-T = TypeVar("T")
 
 _WINDOW = re.compile(r"(\d{1,2}):(\d{2})-(\d{1,2}):(\d{2})")
 _GOOD = ("applied", "already")
@@ -55,39 +54,84 @@ class Window(msgspec.Struct, frozen=True):
         return f"{self.begin:%H:%M}-{self.end:%H:%M}"
 
 
+class AtTarget(Protocol):
+    """Something at a target."""
+
+    @property
+    def target(self) -> str:
+        """Where it is."""
+
+
+class PlacedResult(NamedTuple):
+    """How a unit at a target ended."""
+
+    target: str
+    result: Result
+
+
+T = TypeVar("T", bound=AtTarget)
+_ONE = ("",)
+"""The group of all where there are no others."""
+_ALL = "all"
+
+
 class Schedule(msgspec.Struct, frozen=True):
-    """``canary``: how many go first, one after the other, each of which must be well. ``batch``:
-    how many are under way at once then. ``max_failures``: how many may fail before it stops."""
+    """``canary``: how many of each group go first, one after the other, each of which must be well.
+    ``batch``: how many are under way at once then. ``max_failures``: how many may fail before it
+    stops. ``groups``: target -> the groups of what is there (empty: all are one group)."""
 
     canary: int = 1
     batch: int = 1
     max_failures: int = 0
     window: Window | None = None
+    groups: Mapping[str, tuple[str, ...]] = {}
 
-    def next(self, left: Sequence[T], done: Sequence[Result]) -> Sequence[T]:
-        """The units to change now: one, until enough canaries have succeeded; then a batch. A unit
-        that was refused or is gone does not count as a canary: it says nothing about the others."""
-        well = sum(result.outcome in _GOOD for result in done)
-        return left[: 1 if well < self.canary else self.batch]
+    def next(self, left: Sequence[T], done: Sequence[PlacedResult]) -> Sequence[T]:
+        """The units to change now: one, until enough canaries of each group have succeeded; then a
+        batch. A unit that was refused or is gone does not count as a canary: it says nothing about
+        the others."""
+        good = (one.target for one in done if one.result.outcome in _GOOD)
+        well = Counter(group for target in good for group in self._groups(target))
+        for unit in left:
+            if any(well[group] < self.canary for group in self._groups(unit.target)):
+                return [unit]
+        return left[: self.batch]
 
-    def stop(self, done: Sequence[Result], now: datetime, sources: Sequence[Result] = ()) -> str:
+    def stop(
+        self, done: Sequence[PlacedResult], now: datetime, sources: Sequence[Result] = ()
+    ) -> str:
         """Why no more is begun; empty where it goes on. ``sources``: of images and flavors, which
         say nothing of guests: none of them is a canary."""
-        bad = [result for result in (*sources, *done) if result.outcome in _BAD]
-        canaries = [result for result in done if result.outcome not in _UNTOUCHED][: self.canary]
-        if any(result.outcome not in _GOOD for result in canaries):
-            return "a canary was not changed as planned"
-        if len(bad) > self.max_failures:
-            return f"{len(bad)} failed (--max-failures {self.max_failures})"
+        results = (*sources, *(one.result for one in done))
+        bad = sum(result.outcome in _BAD for result in results)
+        if group := self._failed_group(done):
+            return f"a canary{f' of {group}' * bool(self.groups)} was not changed as planned"
+        if bad > self.max_failures:
+            return f"{bad} failed (--max-failures {self.max_failures})"
         if self.window is not None and not self.window.is_open(now):
             return f"outside the window {self.window}"
         return ""
+
+    def _failed_group(self, done: Sequence[PlacedResult]) -> str:
+        """The first group of which a canary failed; empty: none."""
+        seen: Counter[str] = Counter()
+        for one in done:
+            if one.result.outcome in _UNTOUCHED:
+                continue
+            for group in self._groups(one.target):
+                seen[group] += 1
+                if seen[group] <= self.canary and one.result.outcome not in _GOOD:
+                    return group or _ALL
+        return ""
+
+    def _groups(self, target: str) -> tuple[str, ...]:
+        return self.groups.get(target, _ONE)
 
 
 def why_no_more(
     halted: Callable[[], str] | None,
     schedule: Schedule,
-    done: Sequence[Result],
+    done: Sequence[PlacedResult],
     now: datetime,
     sources: Sequence[Result] = (),
 ) -> str:

@@ -14,7 +14,7 @@ from vnicaudit.remedy.planning.domains import DomainPlanner
 from vnicaudit.remedy.planning.guests import AgentNames, InterfaceNames, no_names
 from vnicaudit.remedy.planning.nic_step import NicContext
 from vnicaudit.remedy.planning.source import Source, live_sources, sources
-from vnicaudit.remedy.planning.target_planner import PlanContext, PlanParts
+from vnicaudit.remedy.planning.target_planner import PlanContext, PlanParts, ReadHosts
 
 _TOO_LONG = (
     f"took more than {FILE_SECONDS:.0f} s of CPU time to plan: given up, and what was not yet "
@@ -105,10 +105,23 @@ class DomainTargets:
         """All domains; what stands in a file that two of the targets name, once."""
         context = self._context
         is_of_use = context.observers.add_description
+        if context.read_hosts is not None:
+            yield from self._host_sources(context.read_hosts, targets)
+            return
         for target in targets:
             found = sources(target, context.run, self._platforms, context.seen_files, is_of_use)
             for number, source in enumerate(found, 1):
                 context.on_progress(target.name, number)
+                yield target, source
+
+    def _host_sources(
+        self, read_hosts: ReadHosts, targets: tuple[Target, ...]
+    ) -> Iterator[tuple[Target, Source | ReadError]]:
+        """Domains of live hosts, in the order in which these were read: what is planned of each
+        is put into the order of the targets."""
+        for target, items in read_hosts(targets):
+            for number, source in enumerate(live_sources(target.name, items), 1):
+                self._context.on_progress(target.name, number)
                 yield target, source
 
 

@@ -3,7 +3,7 @@ knows which there are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from vnicaudit.audit.reading.options import RunOptions
@@ -11,6 +11,8 @@ from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import Host
+from vnicaudit.model.live import LiveDefinition
 from vnicaudit.model.plan import Planned
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.adapters import Adapters
@@ -22,15 +24,21 @@ Progress = Callable[[str, int], None]
 """Is told of each thing that is met: the target, and how many there were of it."""
 
 
+DefinitionItem = Host | LiveDefinition | ReadError
+ReadHosts = Callable[[Sequence[Target]], Iterator[tuple[Target, Iterator[DefinitionItem]]]]
+"""What comes of each live host, once, in whatever order they are read."""
+
+
 class PlanRequest(NamedTuple):
     """All that a plan is made by: judges, platforms, how targets are read, options, and who is told
-    how far it is."""
+    how far it is. ``read_hosts``: reads live hosts side by side; None: one after the other."""
 
     judges: Judges
     adapters: Adapters
     run: RunOptions
     options: PlanOptions
     on_progress: Progress
+    read_hosts: ReadHosts | None = None
 
 
 class ReadingObserver(Protocol):
@@ -73,6 +81,7 @@ class PlanContext(NamedTuple):
     run: RunOptions
     options: PlanOptions
     on_progress: Progress
+    read_hosts: ReadHosts | None
     targets: tuple[Target, ...]
     seen_files: SeenFiles
     requested: RequestedTargets

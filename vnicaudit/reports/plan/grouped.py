@@ -10,19 +10,19 @@ from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.plan import CloudUnit, FileUnit, ServerUnit, Step, StepWords
-from vnicaudit.model.refs import NicRef, mac_of
+from vnicaudit.model.refs import NicRef
 from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.plan.by_change import steps_by_change
+from vnicaudit.reports.plan.of_any import of_any, without_heads
 from vnicaudit.reports.plan.step_text import StepText
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import name_and_id
 from vnicaudit.reports.wrap import Piece, title_line, wrap
 from vnicaudit.reports.writer import Options
 
-PlanGroupBy = Literal["image", "flavor", "project", "host", "rule"]
+PlanGroupBy = Literal["change", "image", "flavor", "project", "host", "rule"]
 PLAN_GROUP_BY: tuple[PlanGroupBy, ...] = get_args(PlanGroupBy)
 
-_LONG = 8
-"""Characters of an id: a shorter one may be part of another word."""
 _NAMES = 3
 _NOT_TOLD = "not told"
 _MANY_NAMES = 20
@@ -37,7 +37,11 @@ class _EqualSteps:
 
 
 def grouped_steps(steps: Iterable[Step], options: Options) -> Iterator[str]:
-    """All steps by image, flavor, project, host or rules; the group of most steps first."""
+    """All steps by change (exceptions first), or by image, flavor, project, host or rules: the
+    group of most steps first."""
+    if options.group_by == "change":
+        yield from steps_by_change(steps, options)
+        return
     paint, text = Paint(color=options.color), StepText(options)
     names = _MANY_NAMES if options.verbose else _NAMES
     found: dict[str, dict[str, _EqualSteps]] = {}
@@ -96,7 +100,7 @@ def _common(step: Step, text: StepText) -> str:
     """Text of a step without its own id and NIC, by which equal steps are grouped."""
     words = step.general or StepWords(step.blocked, step.procedure, step.notes)
     guest, unit = step.guest, step.unit
-    snippets = tuple(replace(one, text=_of_any(one.text, step)) for one in guest.snippets)
+    snippets = tuple(replace(one, text=of_any(one.text, step)) for one in guest.snippets)
     if isinstance(unit, ServerUnit):
         unit = replace(unit, macs=())
     elif isinstance(unit, FileUnit):
@@ -105,7 +109,7 @@ def _common(step: Step, text: StepText) -> str:
         step,
         id=unit.kind if isinstance(unit, CloudUnit) else unit.shown_under,
         about=NicRef(),
-        diff=_of_any(_without_heads(step.diff), step),
+        diff=of_any(without_heads(step.diff), step),
         digest="",
         unit=unit,
         guest=replace(guest, snippets=snippets) if snippets else guest,
@@ -114,16 +118,3 @@ def _common(step: Step, text: StepText) -> str:
         notes=words.notes,
     )
     return "".join(text.lines(alike))
-
-
-def _without_heads(diff: str) -> str:
-    lines = diff.splitlines(keepends=True)
-    return "".join(line for line in lines if not line.startswith(("--- ", "+++ ")))
-
-
-def _of_any(text: str, step: Step) -> str:
-    """Part of a definition or of a guest's configuration, with a word for what is this one's."""
-    for value, word in ((step.about.id, "UUID"), (mac_of(step.about), "MAC")):
-        if value and len(value) >= _LONG:
-            text = text.replace(value, word)
-    return text

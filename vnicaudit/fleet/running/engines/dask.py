@@ -81,11 +81,11 @@ class Dask:
                 except ResubmitError:
                     continue
         except NoWorkerError:
-            return [_lost(host, self._without_worker(host.site), "unreachable")]
+            return [_lost_read(host, self._without_worker(host.site), "unreachable")]
         except TimeUpError:
             text = f"no answer from the cluster within {self._deadline + _GRACE:g} s"
-            return [_lost(host, text, "deadline")]
-        return [_lost(host, f"the scheduler was lost {_RESUBMITS} times meanwhile", "broken")]
+            return [_lost_read(host, text, "deadline")]
+        return [_lost_read(host, f"the scheduler was lost {_RESUBMITS} times meanwhile", "broken")]
 
     def _answer(self, order: bytes, site: str) -> bytes | BaseException:
         future = self._cluster.submit(self._task, order, site)
@@ -108,17 +108,17 @@ class Dask:
 
     def _met(self, host: InventoryHost, answer: bytes | BaseException) -> list[Met]:
         if isinstance(answer, BaseException):
-            return [_lost(host, *_task_failure(answer))]
+            return [_lost_read(host, *_task_failure(answer))]
         try:
             told = decoded(answer, HostAnswer)
             met = told.met()
         except OtherVersionError as error:
             text = f"a worker has vnicaudit {error}, not {__version__}; {_SAME_VERSION}"
-            return [_lost(host, text, "broken")]
+            return [_lost_read(host, text, "broken")]
         except (ValueError, IndexError):
-            return [_lost(host, "a worker's answer made no sense", "broken")]
+            return [_lost_read(host, "a worker's answer made no sense", "broken")]
         if told.refused:
-            return [_lost(host, f"the worker on {told.worker}: {told.refused}", "broken")]
+            return [_lost_read(host, f"the worker on {told.worker}: {told.refused}", "broken")]
         return met
 
     def slots(self, site: str) -> int:
@@ -130,7 +130,7 @@ class Dask:
         self._cluster.close()
 
 
-def _lost(host: InventoryHost, text: str, failure: FailureKind) -> LostRead:
+def _lost_read(host: InventoryHost, text: str, failure: FailureKind) -> LostRead:
     return LostRead(text, host.uri, failure=failure)
 
 

@@ -51,7 +51,7 @@ class NoWorkerError(Exception):
     """No worker has the site's resource, and none had it for a while."""
 
 
-class _Worker(msgspec.Struct, frozen=True):
+class _ClusterWorker(msgspec.Struct, frozen=True):
     nthreads: int = 0
     resources: dict[str, float] = {}
 
@@ -62,8 +62,8 @@ class _Worker(msgspec.Struct, frozen=True):
         return min(self.nthreads, int(self.resources.get(site, 0)))
 
 
-class _Identity(msgspec.Struct, frozen=True):
-    workers: dict[str, _Worker] = {}
+class _WorkerIdentity(msgspec.Struct, frozen=True):
+    workers: dict[str, _ClusterWorker] = {}
 
 
 class Cluster:
@@ -130,7 +130,7 @@ class Cluster:
                 return
             self._note(workers)
 
-    def _note(self, workers: list[_Worker]) -> None:
+    def _note(self, workers: list[_ClusterWorker]) -> None:
         if self._looked - self._answered > _AWAY:  # its workers are to find it again
             self._seen = {}
             self._began = self._looked
@@ -140,7 +140,7 @@ class Cluster:
         self._slots = Counter(slots)
         self._seen.update((site, self._looked) for site, number in slots.items() if number)
 
-    def _workers(self) -> list[_Worker] | None:
+    def _workers(self) -> list[_ClusterWorker] | None:
         """None: the scheduler does not answer."""
         from distributed import TimeoutError as LateError
 
@@ -154,7 +154,7 @@ class Cluster:
             )
         except (OSError, LateError, RuntimeError):  # RuntimeError: closed at this very moment
             return None
-        return list(converted(told, _Identity).workers.values())
+        return list(converted(told, _WorkerIdentity).workers.values())
 
     def _give_up(self) -> NoReturn:
         raise TargetError(

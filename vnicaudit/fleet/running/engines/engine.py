@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, TypeVar
 
 from vnicaudit.model.fleet import InventoryHost
+from vnicaudit.model.report import ReadError
 
-if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import Met
+M = TypeVar("M")
+"""What a host is read as: what runs there (``Met``), or its definitions."""
 
 
-class ReadingEngine(Protocol):
+class ReadingEngine(Protocol[M]):
     """Is asked by several threads at once."""
 
-    def attempt(self, host: InventoryHost) -> list[Met]:
+    def attempt(self, host: InventoryHost) -> list[M | ReadError]:
         """All that one try brings before the host's deadline, and a LostRead where it failed.
         Raises TargetError where no host can be read any more."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import msgspec
 
@@ -13,19 +13,19 @@ from vnicaudit.audit.reading.side_by_side import CALLS
 from vnicaudit.base.deadlines import DaemonCall, TimeUpError
 from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.live import LiveOptions
-from vnicaudit.model.report import LostRead
+from vnicaudit.model.report import LostRead, ReadError
 
-if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import Met
-
-ReadHost = Callable[[str, LiveOptions], "Iterator[Met]"]
-"""What runs at a target. Raises TargetError where it cannot be read at all."""
+M = TypeVar("M")
+ReadHost = Callable[[str, LiveOptions], Iterator[M]]
+"""What is read at a target. Raises TargetError where it cannot be read at all."""
 
 
-def one_try(read: ReadHost, host: InventoryHost, plain: LiveOptions, deadline: float) -> list[Met]:
+def one_try(
+    read: ReadHost[M], host: InventoryHost, plain: LiveOptions, deadline: float
+) -> list[M | ReadError]:
     """All that one try brings before the host's deadline, in seconds, and the failure where that
     passed. ``plain``: the options of hosts that have none of their own."""
-    items: list[Met] = []
+    items: list[M | ReadError] = []
     ended = threading.Event()
 
     def read_all() -> None:

@@ -1,4 +1,4 @@
-"""What a controller and its workers say to each other: MessagePack with the versions of both, never
+"""Messages between a controller and its workers: MessagePack with the versions of both, never
 objects of this program. A record is read by the version alone that wrote it."""
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class _Item(msgspec.Struct, frozen=True, omit_defaults=True):
     on: int | None = None
     traffic: HostTraffic | None = None
     error: ReadError | None = None
-    lost: LostRead | None = None
+    lost_read: LostRead | None = None
 
 
 class HostAnswer(msgspec.Struct, frozen=True):
-    """What a worker read of a host. ``refused``: why it read nothing, where that is no fault of
-    the host."""
+    """The items that a worker read of a host. ``refused``: why it read nothing, where that is no
+    fault of the host."""
 
     worker: str
     refused: str = ""
@@ -69,12 +69,12 @@ class HostAnswer(msgspec.Struct, frozen=True):
 
     def met(self) -> list[Met]:
         """The items, as a reader yields them."""
-        return [self._one(item) for item in self.items]
+        return [self._decoded(item) for item in self.items]
 
-    def _one(self, item: _Item) -> Met:
+    def _decoded(self, item: _Item) -> Met:
         if item.domain is not None:
             return item.domain if item.on is None else LiveDomain(item.domain, self._config(item))
-        for one in (item.host, item.traffic, item.lost, item.error):
+        for one in (item.host, item.traffic, item.lost_read, item.error):
             if one is not None:
                 return one
         raise ValueError("an item of no kind")
@@ -100,7 +100,7 @@ def _item(item: Met, places: dict[HostConfig, int]) -> _Item | None:
     if isinstance(item, HostTraffic):
         return _Item(traffic=item)
     if isinstance(item, LostRead):
-        return _Item(lost=item)
+        return _Item(lost_read=item)
     return _Item(error=item) if isinstance(item, ReadError) else None
 
 

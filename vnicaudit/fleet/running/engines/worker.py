@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from typing import TYPE_CHECKING
 
 from vnicaudit import __version__
 from vnicaudit.errors import VnicauditError
@@ -16,8 +17,11 @@ from vnicaudit.fleet.running.engines.wire import (
     encoded,
 )
 
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Met
 
-def read_for_controller(order: bytes, read: ReadHost) -> bytes:
+
+def read_for_controller(order: bytes, read: ReadHost[Met]) -> bytes:
     """Read the host of an order with what reads hosts here; the answer. One to a controller of
     another version can still be told to be that."""
     worker = socket.gethostname()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from msgspec.structs import replace
 
@@ -50,6 +50,9 @@ _NOWHERE = (
     "its host has no such domain any more, nor has another host of this run: it was undefined, or "
     "moved to a host that is not part of it (make a plan there)"
 )
+_NOT_HERE = (
+    "its host has no such domain any more: it was undefined, or moved (make a plan where it is now)"
+)
 _MIDDLE = "; it went in the middle of the change: what its definition was is kept with the run"
 
 
@@ -75,12 +78,15 @@ class DomainDriver:
         check_uri(unit.target, self._session.reach.trusted)
 
     def open(self, unit: UnitRequest) -> None:
-        """Connect to its host."""
+        """Connect to its host, and keep others away from it, on this machine and elsewhere."""
         if unit.target in self._hosts:
             return
         host = self._adapters.connect(unit.target, deadline=self._session.deadline)
-        self._session.closing(host.close)
-        self._session.hold(host.key, host.name)
+        with ExitStack() as opened:
+            opened.callback(host.close)
+            self._session.hold(host.key, host.name, opened, host)
+            self._session.at(unit.target).push(opened.pop_all())
+        self._session.at(unit.target).callback(self._hosts.pop, unit.target)
         self._hosts[unit.target] = host
 
     def prepare(
@@ -150,7 +156,8 @@ class DomainDriver:
         del error, dry_run
         place = self._elsewhere(unit)
         if place is None:
-            return Result("gone", _NOWHERE + (_MIDDLE if begun else ""))
+            nowhere = _NOT_HERE if self._session.host_by_host else _NOWHERE
+            return Result("gone", nowhere + (_MIDDLE if begun else ""))
         if begun:
             why = f"it moved to {place} in the middle of the change: look at it there"
             return Result("failed", why)
@@ -172,7 +179,7 @@ class DomainDriver:
 
     def _elsewhere(self, unit: UnitRequest) -> str | None:
         """The URI of another host of this run that has the domain; None where none is known to."""
-        for target, host in self._hosts.items():
+        for target, host in tuple(self._hosts.items()):
             if target == unit.target or host.key == self._hosts[unit.target].key:
                 continue
             with suppress(ActionError):

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import errno
 import os
+import pwd
 import re
+import secrets
+import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
+from hashlib import blake2b
 from pathlib import Path
 
+from vnicaudit.base.clock import timestamp
 from vnicaudit.base.identifiers import TIME_ID, time_id
 from vnicaudit.base.locks import open_lock, own_lock
 from vnicaudit.base.private_files import (
@@ -24,9 +29,11 @@ from vnicaudit.base.private_files import (
     unwritable,
 )
 from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.model.host_lock import HostLock
 from vnicaudit.text.own_commands import command
 
 _SAFE = re.compile(r"[^A-Za-z0-9.-]")
+_OWNER = "owner"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
@@ -104,6 +111,20 @@ class StateFolder:
         with own_lock(descriptor, str(os.getpid()), self._held(name)):
             yield
 
+    def host_lock(self) -> HostLock:
+        """The lock that runs of this folder put on a host, for those on other machines. Its owner
+        is this folder on this machine: a copy of the folder elsewhere is somebody else."""
+        path = self.path / "locks" / _OWNER
+        with self._kept_here():
+            make_private(path.parent)
+            if not path.exists():
+                _write_token(path)
+            token = path.read_text("ascii")
+        machine = socket.gethostname()
+        owner = blake2b(f"{token} {machine}".encode(), digest_size=16).hexdigest()
+        who = f"{_user()}@{machine}, process {os.getpid()}, since {timestamp('seconds')}"
+        return HostLock(owner, f"vnicaudit of {who}, runs in {self.path}")
+
     @staticmethod
     def _held(name: str) -> Callable[[str], HeldError]:
         return lambda holder: HeldError(
@@ -121,6 +142,25 @@ class StateFolder:
                 f"runs cannot be remembered in {self.path}: {error.strerror}; choose another "
                 "folder with --state"
             ) from None
+
+
+def _write_token(path: Path) -> None:
+    """Whole, and once: of two processes that come first, one writes it."""
+    own = path.with_name(f"{path.name}.{os.getpid()}")
+    own.write_text(secrets.token_hex(16))
+    try:
+        with suppress(FileExistsError):
+            os.link(own, path)
+    finally:
+        own.unlink()
+
+
+def _user() -> str:
+    """Name of this user; the number of one who has none."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
 
 
 def _id_behind(ids: Sequence[str]) -> str:

@@ -28,7 +28,9 @@ DESIGNS = {
         "boots",
         "the change is made and taken back by power cycles, in turns; a sample is a boot",
     ),
-    "shadow": DesignWords("shadow NIC", "the candidate beside the old NIC, in random order"),
+    "shadow": DesignWords(
+        "shadow NIC", "one like the old NIC and one like the new, plugged in beside it in turns"
+    ),
     "single-flip": DesignWords(
         "single flip",
         "all runs before the change, then all after it: drift and the difference between two boots "
@@ -68,6 +70,9 @@ DONE = {
 _METRICS = {
     "packet_rate": "packets", "query_rate": "queries", "transaction_rate": "requests",
     "connection_rate": "new connections",
+    "goodput_least": "the least", "packet_rate_least": "packets of the least",
+    "query_rate_least": "queries of the least", "transaction_rate_least": "requests of the least",
+    "connection_rate_least": "new connections of the least",
     "latency_mean": "latency mean", "latency_p50": "latency p50", "latency_p99": "latency p99",
     "latency_p999": "latency p99.9", "latency_max": "latency max",
     "host_cpu_per_gbit": "host CPU", "target_cpu_per_gbit": "target CPU",

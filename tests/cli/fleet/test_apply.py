@@ -1,0 +1,226 @@
+"""``vnicaudit fleet plan`` and ``apply`` over real daemons: a controller killed in the middle, two
+operators at once, hosts that do not answer."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.bench.endpoints.left import until
+from tests.cli.command import SCRIPT, vnicaudit
+from tests.fleet.qemu_daemons import QemuHost, qemu_hosts
+
+DOMAINS = 2
+MANY = 12
+
+
+@pytest.fixture(scope="module")
+def daemons() -> Iterator[list[QemuHost]]:
+    """Three hosts."""
+    with qemu_hosts(3) as running:
+        yield running
+
+
+@pytest.fixture
+def hosts(daemons: list[QemuHost]) -> list[QemuHost]:
+    """Three hosts, all of whose NICs are e1000."""
+    for host in daemons:
+        host.define(DOMAINS)
+    return daemons
+
+
+def inventory(folder: Path, hosts: list[QemuHost], more: dict[str, str] | None = None) -> Path:
+    """Hosts in two groups: the first one is ``lab``, the others are ``prod``."""
+    path = folder / "fleet.toml"
+    uris = {f"kvm{host.number}": host.uri for host in hosts} | (more or {})
+    lines = [
+        f'[[hosts]]\nname = "{name}"\nuri = "{uri}"\ngroups = ["{"prod" if place else "lab"}"]\n'
+        for place, (name, uri) in enumerate(uris.items())
+    ]
+    path.write_text("[groups.lab]\n[groups.prod]\n" + "".join(lines))
+    return path
+
+
+def planned(
+    folder: Path, hosts: list[QemuHost], more: dict[str, str] | None = None
+) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """A plan of all hosts."""
+    plan = folder / "plan.json"
+    given = ("-i", inventory(folder, hosts, more), "-o", plan)
+    return plan, vnicaudit("fleet", "plan", *given, "--retries", "0", "--deadline", "5")
+
+
+def applying(folder: Path, plan: Path, state: str, *words: str) -> tuple[str | Path, ...]:
+    """The words of an apply."""
+    return (
+        "fleet", "apply", plan, "-i", folder / "fleet.toml", "--state", folder / state, "--yes",
+        "--deadline", "5", *words,
+    )  # fmt: skip
+
+
+def models(hosts: list[QemuHost]) -> set[str]:
+    """The models of all NICs."""
+    return {model for host in hosts for model in host.models().values()}
+
+
+def outcomes(folder: Path, state: str) -> list[dict[str, str]]:
+    """Domain -> outcome, of each run of a state folder, newest first."""
+    result = vnicaudit("runs", "--state", folder / state, "--format", "json")
+    runs = json.loads(result.stdout)["runs"]
+    return [{step["name"]: step["outcome"] for step in run["steps"]} for run in runs]
+
+
+def test_a_fleet_is_planned_applied_canaries_first_and_taken_back(
+    hosts: list[QemuHost], tmp_path: Path
+) -> None:
+    plan, result = planned(tmp_path, hosts)
+    assert result.returncode == 0, result.stderr
+    assert "6 steps like this, on 6 guests of 3 targets" in result.stdout
+    assert f"next: vnicaudit fleet apply {plan} -i {tmp_path}/fleet.toml" in result.stderr
+    assert "Read 3 of 3 hosts, 6 domains" in result.stderr
+    steps = json.loads(plan.read_text())["steps"]
+    assert [step["target"] for step in steps] == [one.uri for one in hosts for _ in range(DOMAINS)]
+
+    dry = vnicaudit(*applying(tmp_path, plan, "state", "--dry-run"))
+    assert dry.returncode == 0, dry.stderr
+    assert models(hosts) == {"e1000"}
+
+    done = vnicaudit(*applying(tmp_path, plan, "state", "--batch", "4"))
+    assert done.returncode == 0, done.stderr
+    assert models(hosts) == {"virtio"}
+    assert [host.lock_text() for host in hosts] == [""] * 3
+    order = [line.partition(":")[0] for line in done.stderr.splitlines() if ": applied" in line]
+    assert order[:2] == ["h0-d0", "h1-d0"]  # one of lab, one of prod, then batches
+
+    (run,) = (tmp_path / "state" / "runs").iterdir()
+    back = vnicaudit(
+        "rollback", run.name, "--state", tmp_path / "state", "--yes",
+        *(word for host in hosts for word in ("--trust-uri", host.uri)),
+    )  # fmt: skip
+    assert back.returncode == 0, back.stderr
+    assert models(hosts) == {"e1000"}
+
+
+def test_a_limit_is_applied_alone_and_a_strange_plan_is_refused(
+    hosts: list[QemuHost], tmp_path: Path
+) -> None:
+    plan, _result = planned(tmp_path, hosts)
+    done = vnicaudit(*applying(tmp_path, plan, "state", "--limit", "lab"))
+    assert done.returncode == 0, done.stderr
+    assert "Note: 4 of 6 steps are on other hosts (--limit)" in done.stderr
+    assert [models([host]) for host in hosts] == [{"virtio"}, {"e1000"}, {"e1000"}]
+    inventory(tmp_path, hosts[:2])
+    strange = vnicaudit(*applying(tmp_path, plan, "state"))
+    assert strange.returncode == 2
+    assert "is no host of the inventory" in strange.stderr
+
+
+def test_a_host_that_does_not_answer_costs_itself(hosts: list[QemuHost], tmp_path: Path) -> None:
+    more = {"gone": f"qemu+unix:///session?socket={tmp_path}/nowhere"}
+    plan, result = planned(tmp_path, hosts, more)
+    assert result.returncode == 4
+    assert "Read 3 of 4 hosts, 6 domains; 1 not at all (1 unreachable)" in result.stderr
+    hosts[1].process.send_signal(signal.SIGSTOP)
+    try:
+        words = applying(tmp_path, plan, "state", "--deadline", "1")
+        done = vnicaudit(*words)
+    finally:
+        hosts[1].process.send_signal(signal.SIGCONT)
+    assert done.returncode == 5
+    assert "its host does not answer" in done.stdout
+    assert [models([host]) for host in hosts] == [{"virtio"}, {"e1000"}, {"virtio"}]
+    again = vnicaudit(*words)
+    assert again.returncode == 0, again.stderr
+    assert models(hosts) == {"virtio"}
+    second, first = outcomes(tmp_path, "state")
+    assert {name[:2]: one for name, one in first.items()} == {
+        "h0": "applied", "h1": "refused", "h2": "applied",
+    }  # fmt: skip
+    assert {name[:2]: one for name, one in second.items()} == {
+        "h0": "already", "h1": "applied", "h2": "already",
+    }  # fmt: skip
+
+
+def test_a_killed_controller_keeps_its_lock_and_goes_on(
+    hosts: list[QemuHost], tmp_path: Path
+) -> None:
+    hosts[1].define(MANY)
+    plan, _result = planned(tmp_path, hosts)
+    words = applying(tmp_path, plan, "state", "--deadline", "60")
+    process = subprocess.Popen([sys.executable, str(SCRIPT), *map(str, words)])
+    try:
+        until(lambda: hosts[1].lock_text() != "", "the second host is locked")
+        hosts[1].process.send_signal(signal.SIGSTOP)
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
+        hosts[1].process.send_signal(signal.SIGCONT)
+    assert f"process {process.pid}" in hosts[1].lock_text()
+    assert "e1000" in models([hosts[1]])  # it did not come to its end
+
+    other = vnicaudit(*applying(tmp_path, plan, "other"))
+    assert other.returncode == 5
+    assert f"process {process.pid}" in other.stdout
+    assert "virsh -c" in other.stdout
+    assert "secret-undefine" in other.stdout
+    (refused,) = outcomes(tmp_path, "other")
+    assert {one for name, one in refused.items() if name.startswith("h1")} == {"refused"}
+
+    again = vnicaudit(*words)
+    assert again.returncode == 0, again.stderr
+    assert models(hosts) == {"virtio"}
+    assert [host.lock_text() for host in hosts] == [""] * 3
+    (runs,) = outcomes(tmp_path, "state")
+    assert set(runs.values()) <= {"applied", "already"}
+    hosts[1].undefine(DOMAINS, MANY)
+
+
+def test_two_operators_at_once_never_work_on_one_host(
+    hosts: list[QemuHost], tmp_path: Path
+) -> None:
+    plan, _result = planned(tmp_path, hosts)
+    both = [
+        subprocess.Popen(
+            [sys.executable, str(SCRIPT), *map(str, applying(tmp_path, plan, name))],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        for name in ("one", "two")
+    ]  # fmt: skip
+    try:
+        codes = {process.wait(120) for process in both}
+    finally:
+        for process in both:
+            process.kill()
+            process.wait()
+    assert codes <= {0, 5}
+    assert models(hosts) == {"virtio"}
+    spans = {name: spans_of(tmp_path / name, hosts) for name in ("one", "two")}
+    for place in spans["one"].keys() & spans["two"].keys():
+        (begin, end), (other_begin, other_end) = spans["one"][place], spans["two"][place]
+        assert end <= other_begin or other_end <= begin, place
+
+
+def spans_of(state: Path, hosts: list[QemuHost]) -> dict[int, tuple[str, str]]:
+    """Host -> when the first of its domains was begun by the run of a state folder, and when the
+    last one was done."""
+    (run,) = (state / "runs").iterdir()
+    lines = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
+    request = json.loads((run / "run.json").read_text())
+    targets = {unit["key"]: unit["target"] for unit in request["units"]}
+    found: dict[int, tuple[str, str]] = {}
+    for host in hosts:
+        begun = {
+            line["unit"] for line in lines if line.get("event") == "begin"
+            and targets.get(line["unit"]) == host.uri
+        }  # fmt: skip
+        times = [line["at"] for line in lines if line.get("unit") in begun]
+        if times:
+            found[host.number] = (min(times), max(times))
+    return found

@@ -1,0 +1,155 @@
+"""pktgen, the packet generator of Linux: small packets by rate, beyond what iperf3 can send.
+
+The sending end (the peer for ``rx``, the target for ``tx``) makes UDP packets to port 9 in its
+kernel; nothing listens there. Packets are counted by the receiving NIC: all that it counts, so
+measure where little else comes in. ``frames``: frames of one size, 64 bytes unless ``size`` says
+otherwise (with the check sequence); ``imix``: frames of 64, 594 and 1518 bytes, 7 to 4 to 1. A
+``rate`` is packets per second of all threads together; without one it is as fast as possible, which
+is a flood. ``connections`` are threads, each on a CPU and a queue of its own.
+
+The sending end needs root and the module ``pktgen`` (which is loaded, and stays); the receiver has
+an address of IPv4 on a link of the sender, with no router between them. Nothing is sent unless the
+MAC that the sender sees there is that of the NIC which has the address, and the kernel has taken
+both for the only destination.
+
+The warm-up is a run of its own. Counters are read 2.5 s after the end, since some drivers fetch
+them from the device every second or two.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from vnicaudit.bench.contract import (
+    Ends,
+    Measured,
+    Needs,
+    RequiredTool,
+    SettledWorkload,
+    failed_run,
+)
+from vnicaudit.bench.engines._pktgen import command, report
+from vnicaudit.bench.engines._pktgen.report import SentFrames
+from vnicaudit.bench.engines._pktgen.wire import (
+    Wire,
+    received_packets,
+    require_ready,
+    sender_of,
+    wire,
+)
+from vnicaudit.bench.facts.sections import ask
+from vnicaudit.errors import EndpointError, MeasureError, SilenceError
+from vnicaudit.model.measurement import Ran, Workload
+
+PATTERNS = {"frames": ("packet_rate", "loss"), "imix": ("packet_rate", "loss")}
+
+_IP = RequiredTool("ip", {"apt": "iproute2", "dnf": "iproute", "zypper": "iproute2"})
+_SLACK = 15.0
+"""Seconds beside those of a run, after which it is given up."""
+_LAG_SECONDS = 2.5
+_LOST = 0.5
+"""Per cent of packets: where fewer are lost as fast as it goes, nothing on the way was full."""
+_OFFERED = 0.98
+"""Share of the rate that has to have been sent."""
+_FOREIGN = 1.02
+"""As many times what was sent may be counted; more is others' traffic."""
+
+
+class PacketCount(NamedTuple):
+    """Packets that were sent, and packets that the receiving NIC counted meanwhile."""
+
+    sent: SentFrames
+    received: int
+
+
+def needs(workload: Workload) -> Needs:  # noqa: ARG001
+    """iproute2 at both ends; pktgen itself is of the kernel."""
+    return Needs(target=(_IP,), peer=(_IP,))
+
+
+def check(workload: Workload) -> None:
+    """Raises UsageError where this cannot be run as written."""
+    command.check(workload, tuple(PATTERNS))
+
+
+def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
+    """As it is written, where all sending ends can do it."""
+    for each in ends:
+        require_ready(sender_of(each, workload.direction), workload.connections)
+    return SettledWorkload(workload)
+
+
+def measure(workload: Workload, ends: Ends) -> Measured:
+    """One run, after one of its warm-up."""
+    raw: list[Ran] = []
+    try:
+        require_ready(sender_of(ends, workload.direction), workload.connections)
+        line = wire(ends, workload.direction)
+        if workload.warmup:
+            _send(workload, line, int(workload.warmup), raw)
+        before = received_packets(line)
+        sent = _send(workload, line, int(workload.seconds), raw)
+        time.sleep(_LAG_SECONDS)
+        return measurement_of(workload, PacketCount(sent, received_packets(line) - before), raw)
+    except MeasureError as error:
+        return failed_run(error, raw)
+
+
+def measurement_of(workload: Workload, count: PacketCount, raw: Sequence[Ran]) -> Measured:
+    """The result in the metrics' units. Raises SilenceError where nothing arrived."""
+    sent, received = count
+    if received <= 0:
+        raise SilenceError(f"nothing of {sent.sent} packets arrived")
+    if received > _FOREIGN * sent.sent:
+        raise MeasureError(
+            f"the receiving NIC counted {received} packets, and {sent.sent} were sent: others use "
+            "it, and what is theirs cannot be told"
+        )
+    loss = max(100 * (1 - received / sent.sent), 0.0)
+    offered = sent.sent / sent.seconds
+    return Measured(
+        values={"packet_rate": min(received, sent.sent) / sent.seconds, "loss": loss},
+        details={
+            "sent": sent.sent, "received": received, "send_errors": sent.errors,
+            "offered": round(offered, 1),
+        },
+        seconds=sent.seconds,
+        bytes=received * command.frames_of(workload).payload,
+        generator_limited=_limited(workload, offered, loss),
+        raw=tuple(raw),
+    )  # fmt: skip
+
+
+def _limited(workload: Workload, offered: float, loss: float) -> bool:
+    """As fast as it goes towards the target, something is lost where the way is full. What the
+    target sends is held back by its own queue, which is what is measured."""
+    if workload.rate is not None:
+        return offered < _OFFERED * workload.rate
+    return workload.direction == "rx" and loss < _LOST
+
+
+def _send(workload: Workload, line: Wire, seconds: int, raw: list[Ran]) -> SentFrames:
+    threads = str(workload.connections)
+    try:
+        _prepare(workload, line, threads)
+    except MeasureError:
+        with suppress(EndpointError, MeasureError):
+            ask(line.sender, command.CLEAR)
+        raise
+    argv = ("sh", "-c", command.RUN, "pktgen", line.device, threads, str(seconds))
+    ran = line.sender.start(argv, seconds=seconds + _SLACK).wait(seconds + _SLACK)
+    raw.append(ran)
+    if ran.code != 0:
+        raise MeasureError(f"pktgen at {line.sender.url} did not end well: {ran.stderr[-200:]}")
+    return report.sent_frames(ran.stdout, workload.connections)
+
+
+def _prepare(workload: Workload, line: Wire, threads: str) -> None:
+    """Set the devices, and make sure of what the kernel took, before the start."""
+    settings = command.settings(workload, line)
+    said = ask(line.sender, command.PREPARE, line.device, threads, *settings)
+    text = "\n".join(section.text for section in said if section.name == "device")
+    report.require_destination(text, line, workload.connections)

@@ -1,0 +1,128 @@
+"""Several targets that are loaded at once: each run is one on all of them.
+
+What is better higher is added up, and the least is a metric of its own; of what is better lower,
+the worst target counts. They have to be loaded at the same time: one that is measured when the
+others have ended tells nothing of all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from vnicaudit.bench.contract import Ends, Measured
+from vnicaudit.bench.facts.validity import Doubt
+from vnicaudit.bench.metrics import LEAST, METRICS
+from vnicaudit.bench.profiles.profile import SEARCHES, Profile
+from vnicaudit.errors import UsageError
+from vnicaudit.model.measurement import Workload
+
+_LEAST_SHARE = 0.8
+"""Of the seconds of a run, which all targets have to be loaded for at the same time."""
+
+
+class RunOfOne(NamedTuple):
+    """``end_time``: seconds of the clock (monotonic) when it was known."""
+
+    measured: Measured
+    end_time: float
+
+
+def at_once(run: Callable[[Ends], Measured], every: Sequence[Ends]) -> list[RunOfOne]:
+    """Run it on all ends at the same time. Raises EndpointError where one of them is lost, when all
+    others have ended; where this is interrupted, all that runs is ended with its session."""
+
+    def timed(ends: Ends) -> RunOfOne:
+        return RunOfOne(run(ends), time.monotonic())
+
+    if len(every) == 1:
+        return [timed(every[0])]
+    with ThreadPoolExecutor(len(every)) as pool:
+        running = [pool.submit(timed, ends) for ends in every]
+        interrupted = True
+        try:
+            wait(running)
+            interrupted = False
+        finally:
+            for ends in every if interrupted else ():
+                ends.target.close()
+                ends.peer.close()
+        return [each.result() for each in running]
+
+
+def together(runs: Sequence[RunOfOne], urls: Sequence[str]) -> Measured:
+    """One result of all targets; the error of the first that failed, where one did."""
+    all_measured = [run.measured for run in runs]
+    raw = tuple(ran for each in all_measured for ran in each.raw)
+    for measured, url in zip(all_measured, urls, strict=True):
+        if measured.error or not measured.values:
+            why = measured.error or "the engine measured nothing"
+            return replace(measured, values={}, error=f"{url}: {why}", raw=raw)
+    details = dict(all_measured[0].details)
+    for measured, url in zip(all_measured, urls, strict=True):
+        details |= {f"{name} of {url}": value for name, value in measured.values.items()}
+    values = dict(_combined([each.values for each in all_measured]))
+    return replace(all_measured[0], values=values, details=details, histogram=None, raw=raw)
+
+
+def _combined(values: Sequence[dict[str, float]]) -> Iterator[tuple[str, float]]:
+    for name in values[0]:
+        each = [one[name] for one in values if name in one]
+        if len(each) < len(values) or name not in METRICS:
+            continue
+        if METRICS[name].better == "lower":
+            yield name, max(each)
+            continue
+        yield name, sum(each)
+        if f"{name}{LEAST}" in METRICS:
+            yield f"{name}{LEAST}", min(each)
+
+
+def doubts_of_all(against: Sequence[Sequence[Doubt]], urls: Sequence[str]) -> Iterator[Doubt]:
+    """Doubts of each target, with its name."""
+    for doubts, url in zip(against, urls, strict=True):
+        for doubt in doubts:
+            yield Doubt(doubt.by, f"{url}: {doubt.words}")
+
+
+def apart(runs: Sequence[RunOfOne], workload: Workload) -> Iterator[Doubt]:
+    """A doubt where the targets were not loaded at the same time. A run is taken to have begun as
+    long before its end as it measured."""
+    if any(run.measured.error for run in runs):
+        return
+    began = [run.end_time - (run.measured.seconds or workload.seconds) for run in runs]
+    common = min(run.end_time for run in runs) - max(began)
+    if common < _LEAST_SHARE * workload.seconds:
+        yield Doubt(
+            "short",
+            f"only {max(common, 0):.3g} of {workload.seconds:g} seconds were measured on all "
+            f"targets at the same time, less than {_LEAST_SHARE:.0%}",
+        )
+
+
+def deciding_by_the_least(profile: Profile) -> Profile:
+    """The profile, with the least target's rate beside each rate that decides. Raises UsageError
+    for searches: each would look for its own highest rate while the others change theirs."""
+    searched = [
+        each.id for each in profile.workloads if each.pattern in SEARCHES and each.rate is None
+    ]
+    if searched:
+        raise UsageError(
+            f"--beside: {searched[0]} is a search, and several at once would disturb each other: "
+            "leave it out with --only, or give it a rate"
+        )
+    changed = (
+        replace(each, decides=tuple(_with_least(each.decides))) for each in profile.workloads
+    )
+    return replace(profile, workloads=tuple(changed))
+
+
+def _with_least(decides: Sequence[str]) -> Iterator[str]:
+    for name in decides:
+        yield name
+        if f"{name}{LEAST}" in METRICS:
+            yield f"{name}{LEAST}"

@@ -1,0 +1,243 @@
+"""``vnicaudit fleet apply``: carry a plan out on the hosts of an inventory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, get_args
+
+import click
+import msgspec
+
+from vnicaudit.cli.fleet.options import (
+    ChosenHosts,
+    InventoryOptions,
+    chosen_hosts,
+    inventory_notes,
+    inventory_options,
+)
+from vnicaudit.cli.fleet.request import check_hosts
+from vnicaudit.cli.fleet.sources import sources_of
+from vnicaudit.cli.options.nova_manage import NovaManageOptions
+from vnicaudit.cli.options.output import (
+    Format,
+    OutputOptions,
+    dry_run_format_option,
+    output_options,
+    screen_options,
+)
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.remedy import (
+    ConnectionOptions,
+    RemedyOptions,
+    ScheduleOptions,
+    change_options,
+    mode_option,
+    run_context,
+)
+from vnicaudit.cli.options.state import state_option
+from vnicaudit.cli.output.process import hang_up_noted
+from vnicaudit.cli.output.stderr import tell, telling
+from vnicaudit.cli.output.stdout import emit, flush
+from vnicaudit.cli.remedy.apply import print_dry_run, read_plan, split_steps
+from vnicaudit.cli.remedy.run_output import check_format, confirm, print_run, tell_damage
+from vnicaudit.cli.wiring import Wiring, pass_wiring
+from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.plan import Mode
+
+if TYPE_CHECKING:
+    from vnicaudit.model.fleet import InventoryHost
+    from vnicaudit.model.plan import Plan, Step
+    from vnicaudit.model.runs import Foreseen
+    from vnicaudit.remedy.applying.apply import RunContext
+
+CanaryBy = Literal["group", "site", "host", "fleet"]
+_NO_CLOUD = NovaManageOptions(None, "nova-manage", 60.0, 1, None)
+
+_EPILOG = """\b
+Examples:
+  vnicaudit fleet apply plan.json -i fleet.toml --dry-run
+  vnicaudit fleet apply plan.json -i fleet.toml           define; in effect at the next power cycle
+  vnicaudit fleet apply plan.json -i fleet.toml --limit zone_a --yes
+  vnicaudit fleet apply plan.json -i fleet.toml --mode restart --canary 2 --canary-by site \\
+      --batch 10 --max-failures 3 --window 22:00-04:00 --yes
+
+\b
+A run that was interrupted is carried on by the same command; `vnicaudit rollback RUN` takes it
+back. Hosts that did not answer, or that another operator holds, are told; the same command, when
+the run is over, does what is left.
+
+\b
+Exit codes: as those of apply."""
+
+
+class FleetApplyOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit fleet apply``."""
+
+    plan: str
+    inventory: InventoryOptions
+    mode: Mode
+    include_unsafe: bool
+    format: Format
+    schedule: ScheduleOptions
+    canary_by: CanaryBy
+    without_host_lock: bool
+    connection: ConnectionOptions
+    state: str | None
+    output: OutputOptions
+
+    def remedy(self, hosts: Iterable[InventoryHost]) -> RemedyOptions:
+        """As the other commands on runs take them. The URIs of an inventory are the user's own."""
+        from vnicaudit.remedy.trusted_uris import unsafe_parts
+
+        own = (host.uri for host in hosts if unsafe_parts(host.uri))
+        trusted = tuple(dict.fromkeys((*self.connection.trusted_uris, *own)))
+        connection = msgspec.structs.replace(self.connection, trusted_uris=trusted)
+        return RemedyOptions(
+            state=self.state, connection=connection, cloud=_NO_CLOUD, output=self.output
+        )
+
+
+@click.command("apply", epilog=_EPILOG)
+@click.argument("plan", metavar="PLAN", type=click.Path(dir_okay=False))
+@inventory_options
+@mode_option("next-boot")
+@click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
+@dry_run_format_option
+@change_options
+@click.option(
+    "--canary-by",
+    type=click.Choice(get_args(CanaryBy)),
+    default="group",
+    show_default=True,
+    help="Each group of the inventory (or site, or host) has --canary canaries of its own, and all "
+    "of them go before any batch. A host without a group counts by its site; fleet: all hosts are "
+    "one group.",
+)
+@click.option(
+    "--without-host-lock",
+    is_flag=True,
+    help="Put no lock on the hosts: for those that can hold none, where nobody else changes them. "
+    "Runs of this state folder still keep out of each other's way.",
+)
+@state_option
+@output_options
+@pass_wiring
+@as_record(FleetApplyOptions)
+def command(options: FleetApplyOptions, wiring: Wiring) -> int:
+    """Carry out a PLAN on the hosts of an inventory, host by host.
+
+    As `vnicaudit apply`, for many hosts: each is reached when its turn comes, and locked at the
+    host itself while it is worked on, so that an operator on another machine cannot change it at
+    the same time. A host that does not answer, or that somebody else holds, costs itself. Canaries
+    of each group go first; a canary that is not well stops all.
+    """
+    from vnicaudit.remedy.applying.apply import apply, dry_run_apply
+    from vnicaudit.remedy.applying.journal.past_run import damaged
+    from vnicaudit.reports.plan.json import from_json
+
+    check_format(options.schedule, options.format)
+    chosen = chosen_hosts(options.inventory, sources_of(LiveOptions(), wiring.platforms()))
+    check_hosts(chosen.hosts, wiring)
+    data = read_plan(options.plan)
+    whole = from_json(data, options.plan)
+    plan = _of_hosts(whole, chosen)
+    targets = {step.target for step in plan.steps}
+    remedy = options.remedy(host for host in chosen.hosts if host.uri in targets)
+    context = _context(options, remedy, chosen.hosts, wiring)
+    unsafe, quiet = options.include_unsafe, options.output.quiet
+    steps, not_done = split_steps(plan, context.kinds, options.mode, unsafe=unsafe)
+    if not quiet:
+        _tell_notes(chosen, plan, whole)
+        _print_steps(plan, steps, options)
+    _tell_not_applied(not_done)
+    if options.schedule.dry_run or not steps:
+        units = dry_run_apply(steps, data, context) if steps else ()
+        code = print_dry_run(units, not_done, options.format, options.mode)
+        return code or (RefusedError.exit_code if not_done and not steps else 0)
+    hosts = len({step.target for step in steps})
+    confirm(
+        f"Apply {len(steps):,} of {len(plan.steps):,} steps on {hosts:,} hosts, "
+        f"--mode {options.mode}?",
+        yes=options.schedule.yes,
+    )
+    tell_damage(damaged(context.state))
+    with hang_up_noted() as halted:
+        context = msgspec.structs.replace(context, halted=halted)
+        done = apply(steps, data, context, telling(quiet=quiet))
+    return print_run(done, remedy, context.kinds, refused=bool(not_done))
+
+
+def _context(
+    options: FleetApplyOptions,
+    remedy: RemedyOptions,
+    hosts: Sequence[InventoryHost],
+    wiring: Wiring,
+) -> RunContext:
+    context = run_context(remedy, wiring, options.mode, options.schedule)
+    groups = {host.uri: _canary_groups(host, options.canary_by) for host in reversed(hosts)}
+    schedule = msgspec.structs.replace(
+        context.schedule, groups=groups if options.canary_by != "fleet" else {}
+    )
+    return msgspec.structs.replace(
+        context,
+        schedule=schedule,
+        host_by_host=True,
+        without_host_lock=options.without_host_lock,
+    )
+
+
+def _canary_groups(host: InventoryHost, by: CanaryBy) -> tuple[str, ...]:
+    site = f"site {host.site}" if host.site else "no group"
+    if by == "host":
+        return (f"host {host.name}",)
+    return host.groups if by == "group" and host.groups else (site,)
+
+
+def _of_hosts(plan: Plan, chosen: ChosenHosts) -> Plan:
+    """The plan's steps on the hosts that are chosen. Raises UsageError for a step on a host that
+    the whole inventory does not have, and where none is left."""
+    known = {host.uri for host in chosen.inventory.hosts}
+    for step in plan.steps:
+        if step.target not in known:
+            raise UsageError(
+                f"step {step.id} of the plan is on {step.target[:200]}, which is no host of the "
+                "inventory: give the inventory that it was planned with (or use `vnicaudit apply`)"
+            )
+    uris = {host.uri for host in chosen.hosts}
+    steps = tuple(step for step in plan.steps if step.target in uris)
+    if plan.steps and not steps:
+        raise UsageError("--limit: the plan has no step on any of these hosts")
+    return msgspec.structs.replace(plan, steps=steps, not_planned=(), errors=())
+
+
+def _tell_notes(chosen: ChosenHosts, plan: Plan, whole: Plan) -> None:
+    from vnicaudit.reports.safe import safe
+
+    for note in inventory_notes(chosen):
+        tell(safe(f"Note: {note}"))
+    if len(plan.steps) < len(whole.steps):
+        rest = len(whole.steps) - len(plan.steps)
+        tell(f"Note: {rest:,} of {len(whole.steps):,} steps are on other hosts (--limit)")
+
+
+def _print_steps(plan: Plan, steps: list[Step], options: FleetApplyOptions) -> None:
+    from vnicaudit.reports.plan.text import render
+
+    if options.format != "text":
+        return
+    shown = msgspec.structs.replace(plan, steps=tuple(steps))
+    for text in render(shown, screen_options(options.output, group_by="change")):
+        emit(text)
+    flush()
+
+
+def _tell_not_applied(not_done: list[tuple[Step, Foreseen]]) -> None:
+    """Each reason once, with how many steps it keeps from being done."""
+    from vnicaudit.base.wording import count
+    from vnicaudit.reports.safe import safe
+
+    reasons = Counter(why_not.message for _step, why_not in not_done)
+    for reason, number in reasons.most_common():
+        tell(safe(f"Not applied: {count(number, 'step')}: {reason}"))

@@ -1,0 +1,198 @@
+"""``vnicaudit fleet plan``: what would be changed on the hosts of an inventory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+import msgspec
+
+from vnicaudit.audit.reading.targets import Target, unique_targets
+from vnicaudit.base.shell import word
+from vnicaudit.cli.fleet.options import (
+    InventoryOptions,
+    RunningOptions,
+    chosen_hosts,
+    inventory_notes,
+    inventory_options,
+    limits_of,
+    running_options,
+)
+from vnicaudit.cli.fleet.progress import FleetProgress
+from vnicaudit.cli.fleet.request import check_hosts
+from vnicaudit.cli.fleet.sources import sources_of
+from vnicaudit.cli.options.output import OutputOptions, output_options
+from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.remedy.plan import print_plan, works_of
+from vnicaudit.cli.wiring import Wiring, pass_wiring
+from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.fleet.running.definitions import DefinitionItem, read_definitions
+from vnicaudit.model.failure import FailureKind
+from vnicaudit.model.fleet import HostStatus, InventoryHost
+from vnicaudit.model.live import LiveDefinition, LiveOptions
+from vnicaudit.model.report import LostRead, ReadError
+from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY, PlanGroupBy
+from vnicaudit.reports.safe import safe
+
+if TYPE_CHECKING:
+    from vnicaudit.cli.wiring.platforms import PlatformRegistry
+    from vnicaudit.fleet.running.host_reading import HostItems, ReadingLimits
+    from vnicaudit.remedy.planning.target_planner import ReadHosts
+
+_EPILOG = """\b
+Examples:
+  vnicaudit fleet plan -i fleet.toml -o plan.json
+  vnicaudit fleet plan -i hosts.ini --limit 'zone_a,!kvm7' -o plan.json
+  vnicaudit fleet plan -i fleet.toml --group-by host     by host, not by change
+  vnicaudit fleet plan -i fleet.toml --select VNIC001 -o plan.json
+
+\b
+Exit codes: 0 planned (or nothing to change), 2 usage, configuration or a mistake in an inventory,
+4 a host could not be read (each is explained); the rest is planned."""
+
+
+class FleetPlanOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit fleet plan``."""
+
+    inventory: InventoryOptions
+    running: RunningOptions
+    plan_file: str | None
+    domains: tuple[str, ...]
+    include_unsafe: bool
+    group_by: PlanGroupBy
+    selected: tuple[str, ...]
+    ignored: tuple[str, ...]
+    reading: ReadingOptions
+    output: OutputOptions
+
+
+@click.command("plan", epilog=_EPILOG)
+@inventory_options
+@running_options
+@click.option(
+    "-o",
+    "--output",
+    "plan_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Write the plan here (JSON); - is standard output. Without it, it is only shown.",
+)
+@click.option(
+    "--domain",
+    "domains",
+    multiple=True,
+    metavar="NAME",
+    help="Only this domain (name or UUID).  [repeatable]",
+)
+@click.option(
+    "--include-unsafe",
+    is_flag=True,
+    help="Also what may hurt a guest: one that is not known to have a virtio driver.",
+)
+@click.option(
+    "--group-by",
+    type=click.Choice(PLAN_GROUP_BY),
+    default="change",
+    show_default=True,
+    help="Show steps that make the same change once, with how many there are and some names; what "
+    "is blocked or unsafe comes first. The plan that is written has each.",
+)
+@click.option(
+    "--select", "selected", multiple=True, metavar="RULE", help="Only what these rules find."
+)
+@click.option(
+    "--ignore", "ignored", multiple=True, metavar="RULE", help="Not what these rules find."
+)
+@reading_options
+@output_options
+@pass_wiring
+@as_record(FleetPlanOptions)
+def command(options: FleetPlanOptions, wiring: Wiring) -> int:
+    """Write down what would be changed on the hosts of an inventory, to be reviewed.
+
+    Hosts are read side by side, over read-only connections; nothing is changed. A host that cannot
+    be read costs itself: the others are planned, and the exit code is 4. The plan is the same file
+    that `vnicaudit plan` writes; `vnicaudit fleet apply` carries it out.
+    """
+    from vnicaudit.remedy.planning.judged_item import Judges
+    from vnicaudit.remedy.planning.options import PlanOptions
+    from vnicaudit.remedy.planning.run import make_plan
+    from vnicaudit.remedy.planning.target_planner import PlanRequest
+
+    platforms = wiring.platforms()
+    read = reading_of(options.reading, (), verbose=options.output.verbose)
+    chosen = chosen_hosts(options.inventory, sources_of(read.options.live, platforms))
+    check_hosts(chosen.hosts, wiring)
+    for note in () if options.output.quiet else inventory_notes(chosen):
+        tell(safe(f"Note: {note}"))
+    hosts = _hosts_by_uri(chosen.hosts, platforms)
+    progress = FleetProgress(len(hosts), enabled=not options.output.quiet)
+    wanted = PlanOptions(
+        domains=frozenset(options.domains),
+        unsafe=options.include_unsafe,
+        policy=read.settings.settings.policy,
+    )
+    request = PlanRequest(
+        Judges(*works_of(options.selected, options.ignored, read, platforms)),
+        wiring.adapters(), read.options, wanted, lambda _target, _number: None,
+        _reader(hosts, platforms, read.options.live, limits_of(options.running), progress),
+    )  # fmt: skip
+    try:
+        plan = make_plan(unique_targets(hosts, platforms.targets), platforms.planners, request)
+    finally:
+        progress.clear()
+    given = "".join(f" -i {word(one)}" for one in options.inventory.inventories)
+    following = f"fleet apply {{}}{given.replace('{', '{{').replace('}', '}}')}"
+    print_plan(plan, options.plan_file, options.group_by, options.output, following)
+    if not options.output.quiet:
+        tell(progress.summary())
+    return TargetError.exit_code if plan.errors else 0
+
+
+class _HostDone(NamedTuple):
+    status: HostStatus
+    failure: FailureKind | None
+    domains: int
+
+
+def _hosts_by_uri(
+    hosts: Sequence[InventoryHost], platforms: PlatformRegistry
+) -> dict[str, InventoryHost]:
+    """URI -> the first host that it leads to. Raises UsageError for a host without definitions."""
+    found: dict[str, InventoryHost] = {}
+    for host in hosts:
+        kind = platforms.kind_of(next(iter(unique_targets([host.uri], platforms.targets))))
+        if kind is None or kind.definitions is None:
+            raise UsageError(f"{host.source}: {host.name}: nothing is changed at {host.uri}")
+        found.setdefault(host.uri, host)
+    return found
+
+
+def _reader(
+    hosts: dict[str, InventoryHost],
+    platforms: PlatformRegistry,
+    live: LiveOptions,
+    limits: ReadingLimits,
+    progress: FleetProgress,
+) -> ReadHosts:
+    def read(targets: Sequence[Target]) -> Iterator[tuple[Target, Iterator[DefinitionItem]]]:
+        by_uri = {target.name: target for target in targets}
+        chosen = [hosts[uri] for uri in by_uri]
+        done = read_definitions(chosen, platforms.read_definitions, live, limits, _told(progress))
+        return ((by_uri[host.uri], items) for host, items in done)
+
+    return read
+
+
+def _told(progress: FleetProgress) -> Callable[[HostItems[DefinitionItem]], None]:
+    def told(done: HostItems[DefinitionItem]) -> None:
+        domains = sum(isinstance(item, LiveDefinition) for item in done.items)
+        errors = [item for item in done.items if isinstance(item, ReadError)]
+        lost = next((one.failure for one in errors if isinstance(one, LostRead)), None)
+        status: HostStatus = "ok" if not errors else "partial" if domains else "failed"
+        progress(_HostDone(status, lost, domains))
+
+    return told

@@ -1,0 +1,89 @@
+"""A lock at the host itself, for operators on different machines: a libvirt secret without a
+value.
+
+libvirt has no lock to offer. It refuses a second secret of one usage, whoever defines it, and does
+so under the lock of its list of secrets (virSecretObjListAdd in src/conf/virsecretobj.c): so one of
+two that come at once has it. The secret outlasts its holder and the daemon; its description says
+who that is.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.sax.saxutils import escape
+
+from lxml import etree
+
+from vnicaudit.base.shell import word
+from vnicaudit.model.host_lock import HostLock
+from vnicaudit.platforms.libvirt.binding import libvirt
+from vnicaudit.platforms.libvirt.connection import plain
+
+_USAGE = libvirt.VIR_SECRET_USAGE_TYPE_TLS
+_NAME = "vnicaudit-host-lock"
+_DESCRIPTION = re.compile(r"(.*) \[([0-9a-f]{32})\]", re.S)
+_XML = """\
+<secret ephemeral='no' private='yes'>{uuid}
+  <description>{text}</description>
+  <usage type='tls'><name>{name}</name></usage>
+</secret>
+"""
+_TRIES = 3
+"""The holder may leave between being in the way and being looked at."""
+
+
+def take(connection: libvirt.virConnect, uri: str, lock: HostLock) -> HostLock:
+    """The lock that is on the host now: this one, or that of another owner. One that an earlier
+    process of the same owner left behind is taken over. Raises libvirtError where the host can hold
+    none."""
+    for _ in range(_TRIES - 1):
+        try:
+            return _define(connection, lock)
+        except libvirt.libvirtError:
+            secret = _lookup(connection)
+            if secret is None:
+                continue
+            there = _lock_of(secret, uri)
+            if there.owner != lock.owner:
+                return there
+            return _define(connection, lock, f"<uuid>{secret.UUIDString()}</uuid>")
+    return _define(connection, lock)
+
+
+def drop(connection: libvirt.virConnect, uri: str, owner: str) -> None:
+    """Remove the lock of that owner; anybody else's is left. Raises libvirtError."""
+    secret = _lookup(connection)
+    if secret is not None and _lock_of(secret, uri).owner == owner:
+        secret.undefine()
+
+
+def _define(connection: libvirt.virConnect, lock: HostLock, uuid: str = "") -> HostLock:
+    text = escape(f"{lock.holder} [{lock.owner}]")
+    connection.secretDefineXML(_XML.format(uuid=uuid, text=text, name=_NAME))
+    return lock
+
+
+def _lookup(connection: libvirt.virConnect) -> libvirt.virSecret | None:
+    """None where there is none. Raises libvirtError where the host cannot tell."""
+    try:
+        return connection.secretLookupByUsage(_USAGE, _NAME)
+    except libvirt.libvirtError as error:
+        if error.get_error_code() == libvirt.VIR_ERR_NO_SECRET:
+            return None
+        raise
+
+
+def _lock_of(secret: libvirt.virSecret, uri: str) -> HostLock:
+    text = _description(secret.XMLDesc())
+    match = _DESCRIPTION.fullmatch(text)
+    holder, owner = match.groups() if match else (text, "")
+    clear = f"virsh -c {word(uri)} secret-undefine {secret.UUIDString()}"
+    return HostLock(owner, plain(holder) or "somebody who left no name", clear)
+
+
+def _description(xml: str) -> str:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
+    try:
+        return etree.fromstring(xml.encode(), parser).findtext("description") or ""
+    except etree.XMLSyntaxError:
+        return ""

@@ -1,0 +1,55 @@
+"""Other runs that were left in the middle of what a run is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.remedy.applying.journal.past_run import PastRun, read_run
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.state import StateFolder
+from vnicaudit.remedy.applying.kinds import KindTable
+from vnicaudit.text.own_commands import command
+
+
+def refuse_beside(found: PastRun, units: Iterable[UnitRequest], kinds: KindTable) -> None:
+    """Raises RefusedError where an unfinished run is in the middle of one of these domains."""
+    begun = [unit for unit in found.request.units if found.is_open(unit.key)]
+    for unit in units:
+        if any(kinds.is_same(unit, other) for other in begun):
+            run = found.request
+            undoing = command(f"rollback {run.plan}", found.folder.parent.parent)
+            again = undoing if run.kind == "rollback" else "its plan again"
+            raise RefusedError(
+                f"run {run.id} is unfinished on {unit.name}: finish it ({again}), or take it back "
+                f"({found.rollback_command()})"
+            )
+
+
+class OtherRuns:
+    """Runs other than ``mine`` that may be left in the middle of something while it goes on: those
+    that are unfinished when it begins, and those that come later."""
+
+    def __init__(self, state: StateFolder, kinds: KindTable, mine: PastRun) -> None:
+        self._state = state
+        self._kinds = kinds
+        self._settled = {mine.request.id}
+        for run_id in state.ids():
+            found = self._read(run_id)
+            if found is None or not found.is_unfinished:
+                self._settled.add(run_id)
+
+    def refuse_beside(self, unit: UnitRequest) -> None:
+        """Raises RefusedError where one of them is in the middle of that unit, whose place is
+        held."""
+        for run_id in self._state.ids():
+            found = None if run_id in self._settled else self._read(run_id)
+            if found is not None and found.is_unfinished:
+                refuse_beside(found, (unit,), self._kinds)
+
+    def _read(self, run_id: str) -> PastRun | None:
+        """None for one of which nothing can be told."""
+        try:
+            return read_run(self._state.run(run_id))
+        except UsageError:
+            return None

@@ -1,0 +1,57 @@
+"""Hosts of a fleet, opened one by one: each when its turn comes."""
+
+from __future__ import annotations
+
+import threading
+
+from vnicaudit.errors import SilentError, TargetError
+from vnicaudit.remedy.applying.beside import OtherRuns
+from vnicaudit.remedy.applying.driver import Prepared
+from vnicaudit.remedy.applying.journal.run_request import UnitRequest
+from vnicaudit.remedy.applying.journal.state import HeldError
+from vnicaudit.remedy.applying.kinds import Drivers
+from vnicaudit.remedy.applying.runner import Preparing
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
+
+
+class HostByHost:
+    """Prepares the change of a unit after its host was opened. A host that cannot be reached, falls
+    silent before anything is begun, or is held by somebody else costs its own units alone.
+    ``others``: runs that may be in the middle there; None: nothing is to be begun."""
+
+    def __init__(self, preparing: Preparing, others: OtherRuns | None) -> None:
+        self._preparing = preparing
+        self._others = others
+        self._lock = threading.Lock()
+        self._turns: dict[str, threading.Lock] = {}
+        self._not_usable: dict[str, UnitRefusedError] = {}
+
+    def __call__(self, unit: UnitRequest, drivers: Drivers) -> Prepared:
+        with self._turn(unit.target):
+            if unit.target in self._not_usable:
+                raise self._not_usable[unit.target]
+            try:
+                drivers.open((unit,))
+            except HeldError as error:
+                raise self._given_up(unit, UnitRefusedError(str(error), "held")) from None
+            except (TargetError, SilentError) as error:
+                raise self._given_up(unit, _unreachable(error)) from None
+        if self._others is not None:
+            self._others.refuse_beside(unit)
+        try:
+            return self._preparing(unit, drivers)
+        except SilentError as error:
+            raise self._given_up(unit, _unreachable(error)) from None
+
+    def _turn(self, target: str) -> threading.Lock:
+        with self._lock:
+            return self._turns.setdefault(target, threading.Lock())
+
+    def _given_up(self, unit: UnitRequest, why: UnitRefusedError) -> UnitRefusedError:
+        self._not_usable[unit.target] = why
+        return why
+
+
+def _unreachable(error: TargetError | SilentError) -> UnitRefusedError:
+    text = error.message if isinstance(error, TargetError) else str(error)
+    return UnitRefusedError(f"its host does not answer: {text}", "unreachable")

@@ -1,0 +1,97 @@
+"""A large plan for review: steps that make the same change once, exceptions first.
+
+Equal are steps of which everything is that decides about them: state, changes, reasons, modes,
+losses, and the lines of the definition that change. Where a NIC sits, what it is called and what
+stands around it in the definition differs from guest to guest, and is shown of the first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from vnicaudit.base.wording import count
+from vnicaudit.model.plan import FileUnit, Step, StepWords
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.plan.of_any import of_any, without_heads
+from vnicaudit.reports.plan.step_text import StepText, state_of
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wrap import Piece, title_line, wrap
+from vnicaudit.reports.writer import Options
+
+_NAMES = 3
+_MANY_NAMES = 20
+_OWNER = "for the owner to do"
+_ORDER = ("blocked", "unsafe", _OWNER, "safe")
+"""States as they are reviewed: what is an exception comes first."""
+
+
+def steps_by_change(steps: Iterable[Step], options: Options) -> Iterator[str]:
+    """Each change once, with the first step that makes it as an example, how many there are and on
+    which guests. By state, exceptions first; within a state the rarest change first, which is the
+    one that nobody expects."""
+    paint, text = Paint(color=options.color), StepText(options)
+    for state, groups in _by_state(steps):
+        number = sum(map(len, groups))
+        about = f"{count(number, 'step')}, {count(len(groups), 'kind')}"
+        yield title_line(Piece(state, paint("name", state)), about, options.width)
+        for group in groups:
+            yield from text.lines(group[0])
+            yield wrap(safe(_extent(group, options)), options.width, "    ", "      ")
+            yield "\n"
+
+
+def _by_state(steps: Iterable[Step]) -> Iterator[tuple[str, list[list[Step]]]]:
+    found: dict[str, dict[tuple[object, ...], list[Step]]] = {state: {} for state in _ORDER}
+    for step in steps:
+        state = _OWNER if step.procedure else state_of(step)
+        found[state].setdefault(_change_of(step), []).append(step)
+    for state, groups in found.items():
+        if groups:
+            yield state, sorted(groups.values(), key=len)
+
+
+def _extent(group: Sequence[Step], options: Options) -> str:
+    """``8,120 steps like this, on 6,000 guests of 212 hosts: web-1 (step 3), … and 8,117 more``."""
+    names = _MANY_NAMES if options.verbose else _NAMES
+    shown = ", ".join(
+        f"{step.about.name or step.about.id or 'no name'} (step {step.id})"
+        for step in group[:names]
+    )
+    more = f" and {len(group) - names:,} more" if len(group) > names else ""
+    if len(group) == 1:
+        return f"1 step like this, on {shown} at {group[0].target}"
+    guests = len({(step.target, step.about.id, step.about.name) for step in group})
+    places = count(len({step.target for step in group}), "target")
+    where = f"{count(guests, 'guest')} of {places}"
+    return f"{count(len(group), 'step')} like this, on {where}: {shown}{more}"
+
+
+def _change_of(step: Step) -> tuple[object, ...]:
+    """Everything that decides about a step, without what is this guest's own."""
+    words = step.general or StepWords(step.blocked, step.procedure, step.notes)
+    unit, guest = step.unit, step.guest
+    return (
+        unit.shown_under,
+        unit.kind if not isinstance(unit, FileUnit) else "file",
+        step.owner,
+        step.to,
+        step.rules,
+        step.changes,
+        step.safe,
+        step.reason,
+        step.risk,
+        step.readiness,
+        step.modes,
+        step.losses,
+        words.blocked,
+        words.procedure,
+        tuple(of_any(note, step) for note in (*words.notes, *guest.notes)),
+        guest.name.changes,
+        guest.drivers,
+        _changed_lines(step),
+    )
+
+
+def _changed_lines(step: Step) -> str:
+    lines = without_heads(step.diff).splitlines()
+    return of_any("\n".join(line for line in lines if line[:1] in ("+", "-")), step)
