@@ -251,6 +251,12 @@ class World:
     def find(self, name: str) -> World:
         raise NotImplementedError
 
+    def take_lock(self, lock: HostLock) -> HostLock:
+        raise NotImplementedError
+
+    def drop_lock(self, owner: str) -> None:
+        raise NotImplementedError
+
     def close(self) -> None:
         """Nothing is open."""
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from vnicaudit.cli.adapters import adapters
 
 from tests.bench.endpoints.left import until
 from tests.bench.judging.made import TCP
@@ -34,6 +33,7 @@ from vnicaudit.bench.trials import flips, single_flip
 from vnicaudit.bench.trials.flips import FlippedNic, Flips
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest
 from vnicaudit.bench.trials.single_flip import SingleFlip
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import BenchResult, Workload
 
 pytestmark = [pytest.mark.rig, pytest.mark.alone]  # it leaves no CPU to any other test

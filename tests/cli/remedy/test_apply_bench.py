@@ -6,17 +6,19 @@ import os
 import re
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.bench.judging.made import steady
-from tests.bench.running.fakes import install
+from tests.bench.running.fakes import Engine, plugins
 from tests.bench.trials.places import Opening
 from tests.remedy.applying.fakes import World, installed, step_of
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.trials import flips, single_flip
+from vnicaudit.bench.trials import request
+from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.cli.main import run
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import BenchResult, Workload
@@ -57,9 +59,10 @@ class Host:
         self.error: BaseException | None = None
         self.hangs_up = False
         self.opening = Any7()
-        for module in (single_flip, flips):
-            monkeypatch.setattr(module, "OpenedEndpoints", self.opening)
-        install(monkeypatch, self.outcome)
+        measured = partial(
+            TrialRequest, opening=self.opening, plugins=plugins(Engine(self.outcome))
+        )
+        monkeypatch.setattr(request, "TrialRequest", measured)
         step = step_of(self.machine)
         plan = Plan("vnicaudit", "1", "2026-11-21T10:15:00Z", "virtio", (self.world.uri,), (step,))
         (folder / "plan.json").write_bytes(to_json(plan))
