@@ -13,7 +13,8 @@ const GROUP_COLUMNS = [
 
 const VIEWS = {
   problems: {
-    title: "Problems", of: (page) => ruleGroups(page.data, page.links), sort: "-severity", group: true,
+    title: "Problems", sort: "-severity", group: true, choices: ["site"],
+    of: (page, site) => ruleGroups(page.data, page.links, site),
     columns: [
       { id: "severity", track: "6.5rem", style: severityStyle },
       { id: "rule", track: "5.5rem", kind: "quiet" },
@@ -29,12 +30,12 @@ const VIEWS = {
     of: (page) => hostGroups(page.data, page.links),
   },
   owners: {
-    title: "Owners", sort: "-problems", group: true, columns: GROUP_COLUMNS,
-    of: (page) => subjectGroups(page.data, page.links, "owner", "Owner"),
+    title: "Owners", sort: "-problems", group: true, columns: GROUP_COLUMNS, choices: ["site"],
+    of: (page, site) => subjectGroups(page.data, page.links, "owner", "Owner", site),
   },
   images: {
-    title: "Images", sort: "-problems", group: true, columns: GROUP_COLUMNS,
-    of: (page) => subjectGroups(page.data, page.links, "image", "Image"),
+    title: "Images", sort: "-problems", group: true, columns: GROUP_COLUMNS, choices: ["site"],
+    of: (page, site) => subjectGroups(page.data, page.links, "image", "Image", site),
   },
   nics: {
     title: "NICs", of: (page) => page.nics, sort: "", choices: ["path", "severity", "model", "owner", "site"],
@@ -60,7 +61,20 @@ const VIEWS = {
       { id: "name", track: "minmax(0, 1.5fr)" },
       { id: "index", track: "2.6rem", kind: "right named" },
       { id: "mac", track: "9.5rem", kind: "mono wide" },
+      { id: "state", track: "6.5rem", kind: "named" },
       { id: "host", track: "minmax(0, 1.3fr)", kind: "quiet wide" },
+      { id: "message", track: "minmax(0, 4fr)", kind: "last" },
+    ],
+  },
+  settled: {
+    title: "Fixed or accepted", of: (page) => page.settled, sort: "-until", choices: ["state", "severity", "rule", "owner", "site"],
+    columns: [
+      { id: "state", track: "6.5rem" },
+      { id: "severity", track: "6.5rem", style: severityStyle },
+      { id: "rule", track: "5.5rem", kind: "quiet" },
+      { id: "name", track: "minmax(0, 1.5fr)" },
+      { id: "host", track: "minmax(0, 1.3fr)", kind: "quiet wide" },
+      { id: "until", track: "11rem", kind: "named" },
       { id: "message", track: "minmax(0, 4fr)", kind: "last" },
     ],
   },
