@@ -14,6 +14,8 @@ import ruamel.yaml
 from tests.promtool import promtool
 from tests.reports.metrics.test_fleet import COUNTS, text_of
 from tests.reports.samples import written
+from vnicaudit.reports.metrics.families import written as metric_text
+from vnicaudit.reports.metrics.watch import watch_families
 
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "templates/prometheus/vnicaudit.rules.yml"
@@ -39,6 +41,7 @@ def dashboard() -> dict[str, Any]:
 def metrics() -> set[str]:
     """Names of all that is exported."""
     text = text_of(COUNTS, "prometheus") + written("prometheus")
+    text += metric_text(watch_families("web", (), 0.0), "prometheus")
     return set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
 
 
