@@ -1,4 +1,4 @@
-"""The page over a history, served, in real Chromium: its views against what the audits were told."""
+"""The page over a history, served, in real Chromium: its views against what audits were told."""
 
 from __future__ import annotations
 

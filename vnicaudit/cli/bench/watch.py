@@ -124,8 +124,8 @@ class BenchWatchOptions(msgspec.Struct, frozen=True, kw_only=True):
 def command(options: BenchWatchOptions, wiring: Wiring) -> int:
     """Measure PATH briefly in every period, and tell when its level changed.
 
-    A change is told once two looks in a row, six hours apart, have found it. Every run is kept with
-    the label `watch`: see `vnicaudit bench show`.
+    A change is told once two looks in a row, six hours apart, have found it. Runs are kept with the
+    label `watch`, for as long as --keep says: see `vnicaudit bench show`.
     """
     every = period_of(options.every)
     kept_for(options.keep)

@@ -20,6 +20,7 @@ from vnicaudit.cli.audit.reports import (
     with_closing,
 )
 from vnicaudit.cli.audit.run import audit_work
+from vnicaudit.cli.fleet.memory import AuditMemory
 from vnicaudit.cli.fleet.options import inventory_notes
 from vnicaudit.cli.fleet.progress import FleetProgress
 from vnicaudit.cli.fleet.request import FleetRequest, digest_of
@@ -41,17 +42,20 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
     with fleet_lock(request.state), ExitStack() as stack:
         history = request.history
         sink = wiring.sink(history.place, history.is_named, request.audit.quiet)
-        reports = Reports(request.audit, stack)
+        memory = AuditMemory(request)
+        reports = Reports(request.audit, stack, memory.of_run)
         folder = SpoolFolder(request.state)
         spool = _resumed(request, folder) if request.resume else _new_spool(request, folder)
         work = audit_work(request.audit, regrades=True, with_rows=True)
         run = FleetRun(work, spool, spool.audit())
         progress = FleetProgress(len(run.audit.chosen), enabled=not request.audit.quiet)
         _read(run, request, wiring, progress)
-        end = _report(run, reports, request)
-        finished = msgspec.structs.replace(run.audit, finished=end.finished)
+        finished = msgspec.structs.replace(run.audit, finished=timestamp("seconds"))
         if sink is not None:
             sink.take(finished, run.readings())
+        memory.run = run
+        memory.is_stored = sink is not None
+        end = _report(run, reports, request)
         spool.write_audit(finished)
         folder.drop_old()
     if not request.audit.quiet:

@@ -156,6 +156,29 @@ class PageEnd(msgspec.Struct, frozen=True, kw_only=True):
     """A sentence on findings that are suppressed or known from a baseline."""
 
 
+class PageMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known beside an audit's own stream: of a fleet that is remembered. ``hosts``: target
+    -> name and site of a host in the inventory."""
+
+    hosts: Mapping[str, tuple[str, str]] = {}
+    findings: Mapping[str, FindingHistory] = {}
+    """By fingerprint."""
+    changes: PageChanges | None = None
+    trend: tuple[AuditSummary, ...] = ()
+    settled: tuple[PageSettled, ...] = ()
+    """Fixed and gone ones."""
+    ranking: Ranking | None = None
+    rules_left_out: tuple[str, ...] = ()
+
+
+NO_MEMORY = PageMemory()
+
+
+def no_memory() -> PageMemory:
+    """Of an audit that nobody remembers."""
+    return NO_MEMORY
+
+
 class PageData(msgspec.Struct, frozen=True, kw_only=True):
     """All that a page shows. ``subjects`` is gone through once; they may be made on the way."""
 

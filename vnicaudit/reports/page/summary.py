@@ -54,7 +54,7 @@ def _answer(about: PageAbout, end: PageEnd, answer: Answer) -> Iterator[str]:
     if answer.nics:
         yield from _paths(answer)
     if end.changes is not None:
-        yield from _changes(end.changes)
+        yield from _changes(end.changes, live=about.live)
     yield from trend_parts(end.trend)
     yield from (f'<p class="notice">{notice}</p>\n' for notice in _notices(about, end))
     yield "</section>\n"
@@ -113,14 +113,16 @@ def _paths(answer: Answer) -> Iterator[str]:
     yield f'</ul>\n<p class="quiet small">{text(_SLOW)}</p>\n'
 
 
-def _changes(changes: PageChanges) -> Iterator[str]:
+def _changes(changes: PageChanges, *, live: bool) -> Iterator[str]:
+    """Counts, each with a link to what is in the page: findings that nobody looked at are in the
+    page of a history alone."""
     yield f'<p class="changes"><span class="quiet">Since {text(moment(changes.since))}:</span>'
     parts = (
         (changes.new, "new", "#findings?state=new"),
         (changes.reopened, "reopened", "#findings?state=reopened"),
         (changes.fixed, "fixed", "#settled?state=fixed"),
         (changes.gone, "gone", "#settled?state=gone"),
-        (changes.unseen, "not looked at this time", f"#findings?{_UNSEEN}"),
+        (changes.unseen, "not looked at this time", f"#findings?{_UNSEEN}" if live else ""),
         (changes.nics_added, "NICs added", ""),
         (changes.nics_removed, "NICs removed", ""),
     )
