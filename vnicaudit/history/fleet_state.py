@@ -156,7 +156,8 @@ class FleetState:
         return int(self._connection.execute(query).scalar() or 0)
 
     def _host(self, row: Row[tuple[object, ...]]) -> KnownHost:
-        number, name, uri, site, tried, read, named, read_at, status, error = row
+        values: list[object] = list(row)
+        number, name, uri, site, tried, read, named, read_at, status, error = values
         return KnownHost(
             id=_number(number),
             name=str(name),
