@@ -21,14 +21,14 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from vnicaudit.bench.endpoints.paths import parse_path
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.statistics import median_interval
-from vnicaudit.bench.paths import parse_path
-from vnicaudit.bench.registry import ENGINES
+from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.collector import DesignPlace, take_sample
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Workload
 
 _BAR = 0.99

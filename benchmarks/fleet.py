@@ -49,8 +49,8 @@ from vnicaudit.audit.reading.side_by_side import CALLS
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.main import run
-from vnicaudit.cli.platforms import PLATFORMS, PlatformRegistry, every_platform
 from vnicaudit.cli.wiring import Wiring
+from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, every_platform
 from vnicaudit.errors import TargetError
 from vnicaudit.model.live import LiveOptions
 from vnicaudit.platforms.libvirt.face import read as libvirt_read

@@ -11,13 +11,13 @@ from __future__ import annotations
 import sys
 import tracemalloc
 
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
 from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import Audited, Placed, RunEnd, RunInfo, Summary, TargetResult, Tool
-from vnicaudit.reports.grouped import GROUP_BY
-from vnicaudit.reports.registry import writer
+from vnicaudit.reports.audit.registry import writer
+from vnicaudit.reports.findings.grouped import GROUP_BY
 from vnicaudit.reports.writer import Options
 
 _TARGET = "openstack:prod"

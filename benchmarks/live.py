@@ -31,7 +31,7 @@ from benchmarks import delay_proxy
 from tests.platforms.libvirt.private_daemon import private_daemon, tcp_uri
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.platforms.libvirt.read import read
 

@@ -22,11 +22,11 @@ from contextlib import ExitStack
 
 from benchmarks.bench import _ADDRESS, _SPACE, _interval, namespace
 from vnicaudit.bench.contract import Measured
-from vnicaudit.bench.paths import parse_path
-from vnicaudit.bench.registry import ENGINES
+from vnicaudit.bench.endpoints.paths import parse_path
+from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Workload
 
 _BAR = 0.95

@@ -19,8 +19,8 @@ from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.keys import ProfileTable, WorkloadTable
 from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
 from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.bench.profiles.registry import ENGINES, GUARDS
 from vnicaudit.bench.profiles.table import Kind, descriptions, examples, toml
-from vnicaudit.bench.registry import ENGINES, GUARDS
 from vnicaudit.reports.profiles.text import render_one, takes
 from vnicaudit.reports.writer import Options
 

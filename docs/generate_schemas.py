@@ -23,8 +23,8 @@ from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.ranking import Ranking
 from vnicaudit.model.report import NicsReport, RulesReport
+from vnicaudit.reports.bench.line_rate import LineRateReport
 from vnicaudit.reports.inventory.json import InventoryReport
-from vnicaudit.reports.line_rate import LineRateReport
 from vnicaudit.reports.notices.json import Notice
 from vnicaudit.reports.plan.plan_file import FilePlan
 from vnicaudit.reports.profiles.json import ProfilesReport

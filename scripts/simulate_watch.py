@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from vnicaudit.bench.judging.effect import margin_of
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.bench.watching.changes import DAY, HOUR, Change, Reading, judge_series
+from vnicaudit.bench.watching.changes import DAY, HOUR, ChangePoint, SeriesPoint, judge_series
 
 PAGE = Path(__file__).parents[1] / "docs/explanation/measuring.md"
 BEGIN, END = "<!-- watch: begin -->\n", "<!-- watch: end -->\n"
@@ -119,12 +119,12 @@ _NEAR = AT * HOUR - 2 * DAY
 """A loss that is put up to two days too early is still that one: spans of 24 hours straddle it."""
 
 
-def told(world: World, seed: str, runs: int, loss: int) -> tuple[Change, ...]:
+def told(world: World, seed: str, runs: int, loss: int) -> tuple[ChangePoint, ...]:
     """Changes that are confirmed in a series of so many runs, with a loss at that one."""
     noise = world.noise(random.Random(seed))  # noqa: S311
     levels = (1.0 if hour < loss else LOSS for hour in range(runs))
     readings = [
-        Reading(hour * HOUR, 1e9 * level * math.exp(next(noise)))
+        SeriesPoint(hour * HOUR, 1e9 * level * math.exp(next(noise)))
         for hour, level in enumerate(levels)
     ]
     return judge_series(readings, _METRIC, margin_of(_METRIC, {})).changes

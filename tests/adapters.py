@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vnicaudit.bench.endpoints import opening
 from vnicaudit.bench.endpoints.session import LEASE_SECONDS, EndpointSession
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.remedy.hypervisor import ConnectHypervisor
 
 ADAPTERS = adapters()

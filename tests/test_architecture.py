@@ -171,9 +171,9 @@ def test_tests_of_the_rig_are_where_tox_looks_for_them() -> None:
 
 
 REGISTRIES = {
-    "reports/registry.py": ("reports/formats",),
+    "reports/audit/registry.py": ("reports/formats",),
     "reports/bench/registry.py": ("reports/bench/formats",),
-    "bench/registry.py": ("bench/engines", "bench/guards"),
+    "bench/profiles/registry.py": ("bench/engines", "bench/guards"),
     "bench/endpoints/opening.py": ("bench/endpoints/transports",),
 }
 """Where a registry is made -> the folders of its plug-ins."""
@@ -223,6 +223,87 @@ def _by_name(node: ast.AST) -> bool:
         return place.is_dir() or place.with_suffix(".py").is_file()
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
     return name in ("import_module", "__import__")
+
+
+ENTRIES = {"vnicaudit.__main__"}  # where Python looks for the start of a program
+"""Modules that stand above the rooms of their folder while others of it stand below."""
+
+
+def test_no_folder_has_a_circle_of_rooms() -> None:
+    """Neither among its rooms and modules one by one, nor between the rooms and all that stands in
+    the folder itself, which is one floor: each room is above it, or below it."""
+    modules = _modules()
+    edges = {edge for name in modules for edge in _edges(name, modules)}
+    packages = {name for name, path in modules.items() if path.name == "__init__.py"}
+    found = {
+        folder: circle
+        for folder in packages
+        for floor in (False, True)
+        if (circle := _circle(_graph(folder, edges, packages, floor=floor)))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("edges", "is_circle"),
+    [
+        ({("p.a.one", "p.b"), ("p.d", "p.a.two")}, True),  # the folder's own modules are one floor
+        ({("p.a.one", "p.c.two"), ("p.c.three", "p.a.four")}, True),
+        ({("p.b", "p.a.one"), ("p.d", "p.c.two"), ("p.a.one", "p.c.two")}, False),
+        ({("p.a.one", "p.b"), ("p.d", "p.c.two")}, False),  # a, the folder's own, c
+    ],
+)
+def test_a_circle_of_rooms_is_seen(edges: set[tuple[str, str]], is_circle: bool) -> None:
+    packages = {"p", "p.a", "p.c"}
+    assert bool(_circle(_graph("p", edges, packages, floor=True))) == is_circle
+
+
+def _modules() -> dict[str, Path]:
+    """Dotted name -> file of all modules; those of packages are their ``__init__``."""
+    names = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = ("vnicaudit", *path.relative_to(PACKAGE).with_suffix("").parts)
+        names[".".join(parts).removesuffix(".__init__")] = path
+    return names
+
+
+def _edges(name: str, modules: dict[str, Path]) -> Iterator[tuple[str, str]]:
+    """What a module imports of the package, wherever in it."""
+    for node in ast.walk(ast.parse(modules[name].read_text("utf-8"))):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for reached in _reached(node):
+                whole = reached if reached in modules else reached.rpartition(".")[0]
+                if whole in modules:
+                    yield name, whole
+
+
+def _graph(
+    folder: str, edges: set[tuple[str, str]], packages: set[str], *, floor: bool
+) -> dict[str, set[str]]:
+    """What the parts of a folder import of one another. ``floor``: its own modules are one part."""
+    graph: dict[str, set[str]] = {}
+    for source, target in edges:
+        one, other = (_part(folder, each, packages, floor=floor) for each in (source, target))
+        if one and other and one != other and source not in ENTRIES:
+            graph.setdefault(one, set()).add(other)
+    return graph
+
+
+def _part(folder: str, module: str, packages: set[str], *, floor: bool) -> str:
+    """The part of a folder that a module is in; empty: it is none of the folder's."""
+    if module == folder:
+        return folder
+    if not module.startswith(f"{folder}."):
+        return ""
+    part = f"{folder}.{module[len(folder) + 1 :].partition('.')[0]}"
+    return folder if floor and part not in packages else part
+
+
+def _circle(graph: dict[str, set[str]]) -> list[str]:
+    """Parts that lie in circles, or above one; empty: each can be laid above what it imports."""
+    while lowest := {name for names in graph.values() for name in names} - set(graph):
+        graph = {name: rest for name, names in graph.items() if (rest := names - lowest)}
+    return sorted(graph)
 
 
 ANY = {

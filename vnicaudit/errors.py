@@ -85,7 +85,7 @@ class TargetError(VnicauditError):
 
 class RefusedError(VnicauditError):
     """A change was not made. The message says why, as the end of a sentence; ``codes`` say it to
-    machines (``vnicaudit.model.refusals``), where they are known."""
+    machines (``vnicaudit.model.reasons``), where they are known."""
 
     exit_code = 5
     codes: tuple[str, ...] = ()

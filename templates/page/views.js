@@ -5,8 +5,12 @@
 const severityStyle = (text) => (text ? `sev sev-${text}` : "");
 const pathStyle = (text) => ({ slow: "is-slow", fast: "is-fast", "does not start": "is-broken" }[text] || "quiet");
 const number = (id, more = "") => ({ id, track: "minmax(4.5rem, 7rem)", kind: `right named ${more}` });
+const flexible = (id, parts, kind = "") => ({ id, track: `minmax(0, ${parts}fr)`, kind });
+const severity = (track) => ({ id: "severity", track, style: severityStyle });
+const mac = (kind) => ({ id: "mac", track: "9.5rem", kind });
+const INDEX = { id: "index", track: "2.6rem", kind: "right named" };
 const GROUP_COLUMNS = [
-  { id: "title", track: "minmax(0, 3fr)", kind: "last" },
+  flexible("title", 3, "last"),
   number("nics"), number("slow"), number("affected"), number("problems"), number("error", "wide"), number("high", "wide"),
   number("medium", "wide"), number("low", "wide"),
 ];
@@ -16,16 +20,15 @@ const VIEWS = {
     title: "Problems", sort: "-severity", group: true, choices: ["site"],
     of: (page, site) => ruleGroups(page.data, page.links, site),
     columns: [
-      { id: "severity", track: "6.5rem", style: severityStyle },
+      severity("6.5rem"),
       { id: "rule", track: "5.5rem", kind: "quiet" },
-      { id: "title", track: "minmax(0, 2fr)" },
-      { id: "summary", track: "minmax(0, 3fr)", kind: "last quiet" },
+      flexible("title", 2), flexible("summary", 3, "last quiet"),
       number("problems"), number("nics", "wide"), number("hosts", "wide"),
     ],
   },
   hosts: {
     title: "Hosts", sort: "-slow", group: true, choices: ["site", "status"],
-    columns: [GROUP_COLUMNS[0], { id: "site", track: "minmax(0, 1fr)" }, { id: "status", track: "minmax(0, 1fr)", style: () => "is-slow" },
+    columns: [GROUP_COLUMNS[0], flexible("site", 1), { id: "status", track: "minmax(0, 1fr)", style: () => "is-slow" },
       ...GROUP_COLUMNS.slice(1)],
     of: (page) => hostGroups(page.data, page.links),
   },
@@ -41,29 +44,18 @@ const VIEWS = {
     title: "NICs", of: (page) => page.nics, sort: "", choices: ["path", "severity", "model", "owner", "site"],
     columns: [
       { id: "path", track: "6.5rem", style: pathStyle },
-      { id: "name", track: "minmax(0, 2fr)" },
-      { id: "index", track: "2.6rem", kind: "right named" },
-      { id: "mac", track: "9.5rem", kind: "mono" },
-      { id: "model", track: "minmax(0, 1.2fr)" },
-      { id: "vhost", track: "minmax(0, .8fr)", kind: "named" },
-      { id: "queues", track: "minmax(0, .6fr)", kind: "wide" },
-      { id: "rx", track: "minmax(0, .7fr)", kind: "wide" },
-      { id: "connection", track: "minmax(0, 1.1fr)", kind: "wide" },
-      { id: "host", track: "minmax(0, 1.6fr)", kind: "last quiet" },
-      { id: "severity", track: "6rem", style: severityStyle },
+      flexible("name", 2), INDEX, mac("mono"),
+      flexible("model", 1.2), flexible("vhost", .8, "named"), flexible("queues", .6, "wide"), flexible("rx", .7, "wide"),
+      flexible("connection", 1.1, "wide"), flexible("host", 1.6, "last quiet"), severity("6rem"),
     ],
   },
   findings: {
     title: "Findings", of: (page) => page.findings, sort: "-severity", choices: ["severity", "rule", "owner", "safe", "state", "site"],
     columns: [
-      { id: "severity", track: "6.2rem", style: severityStyle },
+      severity("6.2rem"),
       { id: "rule", track: "5rem", kind: "quiet" },
-      { id: "name", track: "minmax(0, 1.5fr)" },
-      { id: "index", track: "2.6rem", kind: "right named" },
-      { id: "mac", track: "9.5rem", kind: "mono wide" },
-      { id: "state", track: "6.5rem", kind: "named" },
-      { id: "host", track: "minmax(0, 1.3fr)", kind: "quiet wide" },
-      { id: "message", track: "minmax(0, 4fr)", kind: "last" },
+      flexible("name", 1.5), INDEX, mac("mono wide"), { id: "state", track: "6.5rem", kind: "named" }, flexible("host", 1.3, "quiet wide"),
+      flexible("message", 4, "last"),
     ],
   },
   settled: {

@@ -1,33 +1,35 @@
 """A cloud without its API: servers as the reader of ``vnicaudit/platforms/openstack`` gives them,
-and a module in its place."""
+and the platforms that read it; and libvirt hosts beside it."""
 
 from __future__ import annotations
 
 import datetime
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from types import ModuleType
+from functools import partial
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
+from tests.cli.wired import platforms_with
 from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork, ItemWork, NicsWork
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring import Wiring
+from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 from vnicaudit.knowledge.hypervisors import KVM_OR_QEMU
 from vnicaudit.model.domain import Domain, DomainConfig, Server
 from vnicaudit.model.finding import Finding
-from vnicaudit.model.live import CloudItem
+from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.live import CloudItem, LiveDomain, LiveOptions
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.openstack import Flavor, Image, Property
-from vnicaudit.model.platform_name import OPENSTACK
-from vnicaudit.model.report import Audited
+from vnicaudit.model.platform_name import LIBVIRT, OPENSTACK
+from vnicaudit.model.report import Audited, ReadError
 from vnicaudit.model.server import CloudServer, PortBinding, PropertiesSource, ServerConfig
+from vnicaudit.platforms.openstack import face
 
 TARGET = "openstack:prod"
 UUID = "6e1f1c2e-6a0f-4d53-a1f2-0d8f3f0a4a{:02x}"
@@ -116,20 +118,46 @@ def server(
 
 
 class FakeCloud:
-    """Stands for :mod:`vnicaudit.platforms.openstack.read`: the clouds there are, and who asked."""
+    """The clouds there are, and who asked: at first one, ``prod``, in which nothing is. ``hosts``:
+    what each libvirt host has."""
 
     def __init__(self) -> None:
-        self.clouds: dict[str, Sequence[CloudItem]] = {}
+        fields = {"cloud": partial(face.read, opened=self._opened), "check": lambda: None}
+        local = {"read": self._read_host, "check": lambda: None}
+        self.platforms = platforms_with({OPENSTACK: fields, LIBVIRT: local})
+        self.wiring = Wiring(platforms=lambda: self.platforms)
+        self.clear()
+
+    def clear(self) -> FakeCloud:
+        """As it was made."""
+        self.clouds: dict[str, Sequence[CloudItem]] = {"prod": ()}
+        self.hosts: dict[str, list[Domain | ReadError]] = {}
         self.notes: tuple[str, ...] = ()
         self.calls: dict[str, int] = {}
         self.failure: Exception | None = None
         self.asked: list[tuple[str, float]] = []
+        return self
 
-    def read(self, cloud: str, *, deadline: float, limits: object = None) -> FakeReading:
+    def _opened(self, cloud: str, live: LiveOptions) -> FakeReading:
         """As the reader does; ``failure`` comes after the items."""
-        del limits
-        self.asked.append((cloud, deadline))
+        self.asked.append((cloud, live.deadline))
         return FakeReading(self, self.clouds[cloud])
+
+    def _read_host(
+        self, uri: str, _options: LiveOptions
+    ) -> Iterator[Host | LiveDomain | ReadError]:
+        yield Host("cmp1", HostConfig(arch="x86_64"))
+        for item in self.hosts[uri]:
+            yield item if isinstance(item, ReadError) else LiveDomain(item, HostConfig())
+
+    def work(self, *rules: str) -> AuditWork:
+        """Judging what is read here by these rules."""
+        return audit_work(*rules, platforms=self.platforms)
+
+    def resolved(self, *names: str) -> list[Domain]:
+        """Every domain of these targets, in the order in which they come."""
+        run = run_of(NicsWork(Assumptions(), self.platforms))
+        return [item for item in run.items(names) if isinstance(item, Domain)]
 
 
 class FakeReading:
@@ -148,35 +176,17 @@ class FakeReading:
         self.notes, self.calls = self._cloud.notes, self._cloud.calls
 
 
-def put_in_place(monkeypatch: pytest.MonkeyPatch) -> FakeCloud:
-    """A fake in the reader's place, with one cloud, ``prod``, in which nothing is."""
-    fake = FakeCloud()
-    fake.clouds["prod"] = ()
-    for name, function in (("read", fake.read), ("binding", None)):
-        module = ModuleType(name)
-        module.read = function  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, f"vnicaudit.platforms.openstack.{name}", module)
-    return fake
-
-
-def audit_work(*rules: str, suppress: tuple[Suppression, ...] = ()) -> AuditWork:
-    """Judging by these rules."""
+def audit_work(
+    *rules: str, suppress: tuple[Suppression, ...] = (), platforms: PlatformRegistry | None = None
+) -> AuditWork:
+    """Judging by these rules; ``platforms``: None: those of the program."""
     suppressor = Suppressor(suppress, datetime.date(2026, 11, 21), rules)
-    return AuditWork(rules, Assumptions(), suppressor, {}, every_platform())
+    return AuditWork(rules, Assumptions(), suppressor, {}, platforms or every_platform())
 
 
 def run_of(work: ItemWork) -> AuditRun:
     """A run in this process alone."""
     return AuditRun(work, RunOptions(jobs=1))
-
-
-def resolved(*names: str) -> list[Domain]:
-    """Every domain of these targets, in the order in which they come."""
-    return [
-        item
-        for item in run_of(NicsWork(Assumptions(), every_platform())).items(names)
-        if isinstance(item, Domain)
-    ]
 
 
 def findings(items: Iterable[object]) -> list[Finding]:

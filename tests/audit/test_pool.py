@@ -13,7 +13,7 @@ import pytest
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.pool import CHUNK, SERIAL_BELOW, Batch, Job, run_chunk, run_files
 from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import Audited

@@ -16,7 +16,7 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.tally import MAX_ERRORS
 from vnicaudit.audit.work import Assumptions, AuditWork
-from vnicaudit.cli.platforms import PlatformRegistry, every_platform
+from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.live import LiveDomain, LiveOptions

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.location import Location

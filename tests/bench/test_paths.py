@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.bench.paths import (
+from vnicaudit.bench.endpoints.paths import (
     PathOption,
     domain_of,
     hypervisor_of,

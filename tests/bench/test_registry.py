@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.profiles.conftest import engines
-from vnicaudit.bench.registry import ENGINES
+from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.errors import UsageError
 
 __all__ = ["engines"]

@@ -11,12 +11,17 @@ from pathlib import Path
 import pytest
 
 from vnicaudit.cli.main import run
+from vnicaudit.cli.wiring import Wiring
 
 
 def inside(
-    *arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    wiring: Wiring | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """As ``tests.cli.command.vnicaudit``."""
+    """As ``tests.cli.command.vnicaudit``; ``wiring``: what it reaches, in the place of the
+    program's."""
     words = [str(one) for one in arguments]
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -27,5 +32,5 @@ def inside(
             patch.setenv(name, value)
         if cwd is not None:
             patch.chdir(cwd)
-        code = run(words)
+        code = run(words, wiring)
     return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())

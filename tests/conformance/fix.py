@@ -29,7 +29,7 @@ from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.reading.files import read_stream
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.work import Assumptions, AuditWork
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.domain_xml.documents import documents
 from vnicaudit.platforms.domain_xml.recognise import looks_like_xml

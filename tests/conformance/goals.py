@@ -8,9 +8,9 @@ from typing import NamedTuple
 from lxml import etree
 
 from vnicaudit.audit.effective import resolve
-from vnicaudit.model.architectures import S390
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
+from vnicaudit.model.guest_words import S390
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import VIRTIO, Nic
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from tests.conformance.nova_folders import folder
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.reading.files import read_file
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.knowledge.nova_conf.options import knowledge
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.nova_options import KnownOption

@@ -15,7 +15,7 @@ from tests.test_architecture import RULES, foreign
 from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.audit.judging.outside import OutsideRule
 from vnicaudit.audit.judging.rule_files import listed, manual_of, rule_in, shipped_rules
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.rule_cases.cases import cases_in
 from vnicaudit.rule_cases.comparing import differences
 from vnicaudit.rule_cases.judging import judge

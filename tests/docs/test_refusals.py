@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from vnicaudit.model.refusals import REFUSAL_CODES
+from vnicaudit.model.reasons import REFUSAL_CODES
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "refusals.md"
 

@@ -52,6 +52,42 @@ def mute_port() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
+class Gate:
+    """A proxy that hands on nothing before it is opened. ``callers``: connections so far."""
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self._server = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self._opened = threading.Event()
+        self.port: int = self._server.getsockname()[1]
+        self.callers = 0
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def open(self) -> None:
+        """Hand on all that comes, and what waits."""
+        self._opened.set()
+
+    def close(self) -> None:
+        """Take no more connections."""
+        self._opened.set()
+        self._server.close()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                here, _address = self._server.accept()
+                self.callers += 1
+                threading.Thread(target=self._hand_on, args=(here,), daemon=True).start()
+
+    def _hand_on(self, here: socket.socket) -> None:
+        self._opened.wait()
+        with suppress(OSError):
+            there = socket.create_connection(("127.0.0.1", self._target))
+            threading.Thread(target=_pump, args=(there, here), daemon=True).start()
+            _pump(here, there)
+            there.shutdown(socket.SHUT_RDWR)
+
+
 @contextmanager
 def tiring_proxy(port: int, answers: int, *, closes: bool = False) -> Iterator[int]:
     """A proxy that hands so many bytes of answers on, and then falls silent, or closes the

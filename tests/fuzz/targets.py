@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.options import release_of
 from vnicaudit.knowledge.nova_conf.resolve import as_of

@@ -171,5 +171,5 @@ def audit(
             seed=None if nic_share == 1.0 else 7,
         ),
         hosts=tuple(hosts),
-        chosen=names,
+        chosen_hosts=names,
     )

@@ -21,7 +21,7 @@ import msgspec
 from vnicaudit.base import private_files
 from vnicaudit.base.clock import timestamp
 from vnicaudit.cli.main import run
-from vnicaudit.cli.remedy.controller import Controller
+from vnicaudit.cli.wiring.controller import Controller
 from vnicaudit.platforms.openstack.control import Control
 from vnicaudit.remedy.applying.journal import journal_file
 from vnicaudit.remedy.applying.journal.events import Event, name_of

@@ -23,7 +23,7 @@ print(vnicaudit.__file__)
 print((folder / "nova.conf").read_text()[:200])
 print((folder / "host.xml").read_text()[:200])
 from vnicaudit.bench.endpoints.opening import open_endpoint
-from vnicaudit.cli.adapters import connect
+from vnicaudit.cli.wiring.adapters import connect
 from vnicaudit.bench.profiles.load import load_profile
 print(load_profile("smoke").name)
 here = open_endpoint("local", connect=connect)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from vnicaudit.audit.reading.targets import CloudReading, TargetKind
-from vnicaudit.cli.platforms import PLATFORMS, PlatformRegistry
+from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry
 from vnicaudit.model.host import Host
 from vnicaudit.model.live import LiveDefinition, LiveDomain, LiveOptions
 from vnicaudit.model.report import ReadError

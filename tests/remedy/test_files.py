@@ -8,7 +8,7 @@ import pytest
 
 from tests.remedy.works import work
 from vnicaudit.audit.reading.options import RunOptions
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.remedy.files import FileFixed, files_with_changes, fix_files
 
 _PREFERENCE = """\

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vnicaudit.cli.adapters import texts
+from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.platforms.domain_xml import definitions, likeness, pieces, write
 from vnicaudit.platforms.libvirt import control
 from vnicaudit.remedy import hypervisor

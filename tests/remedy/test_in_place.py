@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from tests.remedy.works import work
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.finding import Change
 from vnicaudit.model.location import Location
 from vnicaudit.model.refs import nic_index
@@ -16,7 +16,7 @@ from vnicaudit.platforms.kubevirt import write as kubevirt
 from vnicaudit.platforms.nova_conf import write as nova_conf
 from vnicaudit.remedy import in_place
 from vnicaudit.remedy.check import MadeChange, objection
-from vnicaudit.remedy.in_place import Outcome, fixed
+from vnicaudit.remedy.in_place import FixedText, fixed
 from vnicaudit.remedy.reading import Reader
 from vnicaudit.text.edits import Edit
 
@@ -43,11 +43,11 @@ def _nic(number: int, inside: str) -> str:
     return f"<mac address='52:54:00:00:00:0{number}'/><source bridge='br0'/>{inside}"
 
 
-def _fixed(data: bytes, *, include_unsafe: bool = False) -> Outcome:
+def _fixed(data: bytes, *, include_unsafe: bool = False) -> FixedText:
     return fixed(data, "x.xml", work(), writer_of, include_unsafe=include_unsafe)
 
 
-def _rules(outcome: Outcome) -> list[str]:
+def _rules(outcome: FixedText) -> list[str]:
     return sorted(finding.rule for finding in outcome.changes)
 
 
@@ -233,7 +233,7 @@ def test_options_of_nova() -> None:
 def test_what_is_only_read_is_left() -> None:
     data = b"qemu-system-x86_64 -machine pc -netdev tap,id=n -device e1000,netdev=n\n"
     outcome = fixed(data, "x", work(), writer_of, include_unsafe=True)
-    assert outcome == Outcome(data, data, (), (), 0, None)
+    assert outcome == FixedText(data, data, (), (), 0, None)
 
 
 _MACHINE = b"""\

@@ -7,7 +7,7 @@ from datetime import date
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.work import Assumptions, AuditWork
-from vnicaudit.cli.platforms import PlatformRegistry, every_platform
+from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 
 
 def work(platforms: PlatformRegistry | None = None) -> AuditWork:

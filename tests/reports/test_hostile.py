@@ -30,7 +30,7 @@ from vnicaudit.model.report import (
     Suppressed,
     TargetResult,
 )
-from vnicaudit.reports.registry import formats, writer
+from vnicaudit.reports.audit.registry import formats, writer
 from vnicaudit.reports.report_file import Report
 from vnicaudit.reports.writer import Options
 

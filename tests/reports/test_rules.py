@@ -9,7 +9,7 @@ import pytest
 
 from tests.reports.samples import RULES
 from vnicaudit.model.report import RulesReport
-from vnicaudit.reports.rules import catalogue_json, catalogue_text, manual_text
+from vnicaudit.reports.audit.rules import catalogue_json, catalogue_text, manual_text
 from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options
 

@@ -27,9 +27,10 @@ from vnicaudit.fleet.inventory.checking import HostCheck
 from vnicaudit.model.fleet import HostOptions
 from vnicaudit.model.report import NotFixed
 from vnicaudit.model.runs import Foreseen
-from vnicaudit.reports import line_rate as line_rate_report
+from vnicaudit.reports.audit.explain import explanation_json
+from vnicaudit.reports.audit.rules import catalogue_json
+from vnicaudit.reports.bench import line_rate as line_rate_report
 from vnicaudit.reports.bench.formats import json as bench_json
-from vnicaudit.reports.explain import explanation_json
 from vnicaudit.reports.history import json as history_json
 from vnicaudit.reports.inventory import json as inventory_json
 from vnicaudit.reports.nics.json import render
@@ -37,7 +38,6 @@ from vnicaudit.reports.notices.forms import messages_of
 from vnicaudit.reports.plan import json as plan_json
 from vnicaudit.reports.profiles import json as profiles_json
 from vnicaudit.reports.ranking.json import ranking_json
-from vnicaudit.reports.rules import catalogue_json
 from vnicaudit.reports.runs import dry_run
 from vnicaudit.reports.runs import json as runs_json
 from vnicaudit.reports.writer import Options

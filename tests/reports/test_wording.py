@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.refs import DomainRef, HostRef, NicRef, Ref
 from vnicaudit.model.report import ReadError, RunEnd, Summary, TargetResult
 from vnicaudit.reports.wording import Unread, accepted_sentence, nic_label, unread_of

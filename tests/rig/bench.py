@@ -18,7 +18,7 @@ from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.judging.shifts import RankShift
 from vnicaudit.bench.profiles.load import load_profile
 from vnicaudit.bench.profiles.options import with_seconds
-from vnicaudit.bench.registry import ENGINES
+from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.model.measurement import Workload
 
 # Emulated vCPUs always wait for one of two cores: their waiting tells nothing here.

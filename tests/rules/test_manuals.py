@@ -17,7 +17,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.report import Audited
 from vnicaudit.rule_cases.cases import Case
 from vnicaudit.rule_cases.judging import judge

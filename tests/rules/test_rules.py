@@ -6,7 +6,7 @@ import pytest
 
 from tests.rules.shipped import HERE, cases
 from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.rule_cases.cases import Case
 from vnicaudit.rule_cases.comparing import differences
 from vnicaudit.rule_cases.judging import judge

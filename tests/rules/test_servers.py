@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.server import PortBinding
 from vnicaudit.rule_cases.servers import server_of

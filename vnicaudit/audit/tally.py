@@ -69,7 +69,7 @@ class TargetCounts:
     def put_aside(self, copy: PutAside) -> None:
         """Count a copy that is not judged; keep the names of some. One that the user named is
         what was asked for, and cannot be had so."""
-        if copy.named:
+        if copy.is_explicit:
             what = _COPY.format(count="a copy")
             self.error(ReadError(f"{what} by this name: not judged ({_GIVE})", copy.file))
             return

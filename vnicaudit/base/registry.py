@@ -12,12 +12,23 @@ import os
 from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Generic, TypeVar, cast
+from typing import Generic, Protocol, TypeVar, cast
 
-from vnicaudit.base.matching import close_to
+from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 
 Plugin = TypeVar("Plugin")
+Plugin_co = TypeVar("Plugin_co", covariant=True)
+
+
+class PluginSource(Protocol[Plugin_co]):
+    """Where plug-ins are taken from, as :class:`Registry`."""
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all, ordered."""
+
+    def load(self, name: str) -> Plugin_co:
+        """One plug-in. Raises UsageError."""
 
 
 class Registry(Generic[Plugin]):

@@ -9,9 +9,9 @@ import click
 
 from vnicaudit import __version__
 from vnicaudit.cli.commands import COMMANDS, lazy_group
+from vnicaudit.cli.output.process import prepare
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import discard, flush
-from vnicaudit.cli.process import prepare
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
 

@@ -15,7 +15,7 @@ SampleOf = Literal["hosts", "nics"]
 _DRAWS = 1 << 64
 
 
-class Sample(msgspec.Struct, frozen=True):
+class AuditSample(msgspec.Struct, frozen=True):
     """``share``: of all hosts, or of all NICs, more than 0 and at most 1. NICs are drawn by guest:
     rules that look at a whole guest would be wrong on a part of one."""
 
@@ -50,7 +50,7 @@ class Sample(msgspec.Struct, frozen=True):
         return _draw(self.seed, domain.uuid or domain.name) < self.nic_share * _DRAWS
 
 
-EVERYTHING = Sample()
+EVERYTHING = AuditSample()
 
 
 def _draw(seed: int, name: str) -> int:

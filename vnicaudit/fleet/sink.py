@@ -5,26 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from vnicaudit.model.fleet import FleetAudit, HostReading, HostStatus
-
-
-class KeptReading(Protocol):
-    """One host's reading in the spool. All but ``reading`` is known without unpacking it."""
-
-    @property
-    def host(self) -> str:
-        """Name of the host in the inventory."""
-
-    @property
-    def status(self) -> HostStatus:
-        """As of the reading."""
-
-    @property
-    def digest(self) -> str:
-        """Of all that was judged of it; equal digests mean that nothing changed."""
-
-    def reading(self) -> HostReading:
-        """The reading itself, unpacked anew each time."""
+from vnicaudit.model.fleet import FleetAudit, KeptReading
 
 
 class ReadingSink(Protocol):

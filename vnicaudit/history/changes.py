@@ -12,15 +12,15 @@ from vnicaudit.history.bulk import Row, insert_rows, set_by_id
 from vnicaudit.history.hosts import HostWork
 from vnicaudit.history.known import KnownHost, open_findings, open_nics
 from vnicaudit.history.looked import LookedAt
-from vnicaudit.history.origins import NEW, DomainNic, Interval, Origin, Origins
+from vnicaudit.history.origins import NEW, DomainNic, EarlierInterval, Origin, Origins
 from vnicaudit.history.problems import Problems
 from vnicaudit.history.rows import FindingFacts, NicFacts, findings_of, milliseconds, nics_of
 from vnicaudit.history.tables import finding, nic
 from vnicaudit.history.tallies import FLOWS, Flow, HostTally, ended_flows, replace_host_tallies
 from vnicaudit.history.transitions import (
     Closed,
-    FindingChanges,
-    NicChanges,
+    FindingTransitions,
+    NicTransitions,
     OpenedFinding,
     OpenedNic,
     OpenFinding,
@@ -39,8 +39,8 @@ class _Changed(NamedTuple):
 
     known: KnownHost
     read_at: int
-    nics: NicChanges
-    findings: FindingChanges
+    nics: NicTransitions
+    findings: FindingTransitions
 
     @property
     def host(self) -> int:
@@ -51,7 +51,10 @@ class ChangeWriter:
     """Writes the intervals that an audit ends and begins. ``flows``: how many findings became
     what, by site and group."""
 
-    def __init__(self, connection: Connection, audit: int, coverage: Coverage) -> None:
+    def __init__(
+        self, connection: Connection, audit: int, coverage: Coverage, *, compared: bool = False
+    ) -> None:
+        self._all_compared = compared
         self._connection = connection
         self._audit = audit
         self._all_nics = coverage.nic_share == 1.0
@@ -95,12 +98,13 @@ class ChangeWriter:
         one: HostReading,
         had: tuple[Sequence[OpenNic], Sequence[OpenFinding]],
         seen: dict[bytes, tuple[FindingFacts, int]],
-    ) -> tuple[NicChanges, FindingChanges]:
+    ) -> tuple[NicTransitions, FindingTransitions]:
         nics, findings = had
         looked = LookedAt(
             one.audited,
             self._rules,
             is_whole=one.status == "ok" and self._all_nics,
+            compared=self._all_compared,
         )
         rows: list[NicFacts] = []
         for each in one.audited:
@@ -153,12 +157,12 @@ class _NicWriter:
                 rows.append(self._row(one.host, each, before, at))
         insert_rows(self._connection, nic, rows)
 
-    def _before(self, changes: Sequence[_Changed]) -> dict[DomainNic, list[Interval]]:
+    def _before(self, changes: Sequence[_Changed]) -> dict[DomainNic, list[EarlierInterval]]:
         appeared = (each for one in changes for each in one.nics.opened if each.first_seen is None)
         return self._origins.nics({_domain_nic(each.facts) for each in appeared})
 
     def _row(
-        self, host: int, one: OpenedNic, before: dict[DomainNic, list[Interval]], at: int
+        self, host: int, one: OpenedNic, before: dict[DomainNic, list[EarlierInterval]], at: int
     ) -> Row:
         origin = NEW
         if one.first_seen is not None:
@@ -188,13 +192,7 @@ class _FindingWriter:
         set_by_id(self._connection, finding, [*unlooked, *looked], "unlooked")
 
     def open(self, changes: Sequence[_Changed]) -> None:
-        appeared = [
-            each.facts.fingerprint
-            for one in changes
-            for each in one.findings.opened
-            if each.opened_as is None
-        ]
-        before = self._origins.findings(appeared)
+        before = {} if self._origins.no_findings else self._before(changes)
         rows: list[Row] = []
         for one in changes:
             at = one.read_at
@@ -202,8 +200,21 @@ class _FindingWriter:
                 rows.append(self._row(one, each, before, at))
         insert_rows(self._connection, finding, rows)
 
+    def _before(self, changes: Sequence[_Changed]) -> dict[bytes, list[EarlierInterval]]:
+        appeared = [
+            each.facts.fingerprint
+            for one in changes
+            for each in one.findings.opened
+            if each.opened_as is None
+        ]
+        return self._origins.findings(appeared)
+
     def _row(
-        self, host: _Changed, one: OpenedFinding, before: dict[bytes, list[Interval]], at: int
+        self,
+        host: _Changed,
+        one: OpenedFinding,
+        before: dict[bytes, list[EarlierInterval]],
+        at: int,
     ) -> Row:
         facts = one.facts
         origin = NEW

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, Table, and_, func, or_, select
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.errors import UsageError
 from vnicaudit.history.audits import number_of
 from vnicaudit.history.database import Database
@@ -38,7 +38,7 @@ class _Pair(NamedTuple):
     rules: frozenset[str]
 
 
-class _Interval(NamedTuple):
+class _SeenInterval(NamedTuple):
     opened: int
     opened_as: str
     closed: int | None
@@ -129,8 +129,8 @@ class _Course(NamedTuple):
 class _Sides(NamedTuple):
     """One thing at both audits, its interval and its values."""
 
-    before: tuple[_Interval, Sequence[object]] | None = None
-    after: tuple[_Interval, Sequence[object]] | None = None
+    before: tuple[_SeenInterval, Sequence[object]] | None = None
+    after: tuple[_SeenInterval, Sequence[object]] | None = None
 
     @property
     def course(self) -> _Course:
@@ -151,7 +151,7 @@ Key = tuple[int, object]
 
 
 def _sides(
-    rows: Iterator[tuple[object, _Interval, Sequence[object]]], pair: _Pair
+    rows: Iterator[tuple[object, _SeenInterval, Sequence[object]]], pair: _Pair
 ) -> dict[Key, _Sides]:
     """The NICs or findings that differ between the two audits, by key."""
     things: dict[Key, _Sides] = {}
@@ -195,7 +195,7 @@ def _findings(connection: Connection, pair: _Pair) -> list[FindingRecord]:
         .outerjoin(inventory, (inventory.c.host == f.host) & inventory.c.closed.is_(None))
         .where(_differs(finding, pair), problem.c.rule.in_(sorted(pair.rules)))
     )
-    rows = ((row[5], _Interval._make(row[:5]), row[6:]) for row in connection.execute(query))
+    rows = ((row[5], _SeenInterval._make(row[:5]), row[6:]) for row in connection.execute(query))
     sides = _sides(rows, pair)
     unclear = [key for key, each in sides.items() if each.has_more]
     courses = _courses(connection, pair, f.fingerprint, unclear)
@@ -239,7 +239,7 @@ def _nics(connection: Connection, pair: _Pair) -> list[NicRecord]:
         .where(_differs(nic, pair))
     )
     rows = (
-        (nic_key(NicFacts._make(row[7:])), _Interval._make(row[:5]), row[5:])
+        (nic_key(NicFacts._make(row[7:])), _SeenInterval._make(row[:5]), row[5:])
         for row in connection.execute(query)
     )
     sides = list(_sides(rows, pair).values())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from vnicaudit.errors import UsageError
-from vnicaudit.history.packed_reading import KeptReading, Unpacked
 from vnicaudit.history.place import HistoryPlace, check_extras
-from vnicaudit.model.fleet import FleetAudit, HostReading
+from vnicaudit.model.fleet import FleetAudit, HostReading, KeptReading, Unpacked
 from vnicaudit.model.fleet_counts import FleetCounts
 from vnicaudit.model.history import (
     AuditDetails,
@@ -97,6 +97,18 @@ class History:
         from vnicaudit.history.transfer import export_lines
 
         return export_lines(self.database)
+
+    def export_parquet(self, folder: Path) -> int:
+        """The whole history as Parquet files in a new folder; the number of rows."""
+        from vnicaudit.history.parquet import export_parquet
+
+        return export_parquet(self.database, folder)
+
+    def fill_from_parquet(self, folder: Path) -> int:
+        """Fill an empty one from such a folder; the number of rows."""
+        from vnicaudit.history.parquet import import_parquet
+
+        return import_parquet(self.database, folder)
 
     def fill(self, stream: BinaryIO, name: str) -> int:
         """Fill an empty one from an export; the number of rows."""

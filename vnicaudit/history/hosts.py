@@ -8,11 +8,17 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, or_, select, update
 
 from vnicaudit.history.bulk import Row, insert_rows
-from vnicaudit.history.known import Counts, Inventoried, KnownHost, chunks, known_hosts
-from vnicaudit.history.packed_reading import KeptReading
+from vnicaudit.history.known import HostCounts, Inventoried, KnownHost, chunks, known_hosts
 from vnicaudit.history.rows import digest, milliseconds, printable
 from vnicaudit.history.tables import basis, basis_rule, host, inventory, reading
-from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, HostStatus, InventoryHost
+from vnicaudit.model.fleet import (
+    Coverage,
+    FleetAudit,
+    HostReading,
+    HostStatus,
+    InventoryHost,
+    KeptReading,
+)
 from vnicaudit.text.secrets import masked_message
 
 _ERROR = 500
@@ -72,7 +78,7 @@ def _inventoried(one: InventoryHost) -> Inventoried:
     return Inventoried(*map(printable, texts))
 
 
-def counts_of(one: HostReading) -> Counts:
+def counts_of(one: HostReading) -> HostCounts:
     """The counts of a reading."""
     domains = nics = findings = accepted = skipped = 0
     for each in one.audited:
@@ -81,7 +87,7 @@ def counts_of(one: HostReading) -> Counts:
         findings += len(each.findings)
         accepted += len(each.suppressed) + len(each.baselined)
         skipped += len(each.skipped) + len(each.crashed)
-    return Counts(domains, nics, findings, accepted, skipped)
+    return HostCounts(domains, nics, findings, accepted, skipped)
 
 
 class HostWork(NamedTuple):
@@ -96,12 +102,15 @@ class HostWork(NamedTuple):
     reading: HostReading | None
 
 
-def host_work(known: KnownHost, kept: KeptReading, basis_now: int, started: int) -> HostWork:
+def host_work(
+    known: KnownHost, kept: KeptReading, basis_now: int, started: int, *, shares: bool = False
+) -> HostWork:
     """Tell whether a reading is new, without unpacking one that is not: of such a one the time is
-    that of the audit's beginning, ``started``."""
+    that of the audit's beginning, ``started``. ``shares``: findings on it and another host are
+    open, which end when that one changes."""
     key = digest(kept.digest, kept.status) if kept.digest else b""
     same = bool(key) and (known.basis, known.digest) == (basis_now, key)
-    if same and kept.status == "ok":
+    if same and kept.status == "ok" and not shares:
         at = max(started, known.read_at)
         row: Row = (known.id, "ok", 0, 1, None, None, 1, at, key, *known.counts)
         return HostWork(known, "ok", row, is_unchanged=True, reading=None)
@@ -122,7 +131,7 @@ def host_work(known: KnownHost, kept: KeptReading, basis_now: int, started: int)
         key,
         *counts_of(one),
     )
-    new = one.status != "failed" and not is_late and not same
+    new = one.status != "failed" and not is_late and (shares or not same)
     return HostWork(known, one.status, row, is_unchanged=same, reading=one if new else None)
 
 
@@ -140,7 +149,7 @@ def note_readings(connection: Connection, audit: int, *, all_nics: bool) -> None
         connection.execute(update(host).where(host.c.id.in_(hosts)).values(values))
 
 
-class Outcome(NamedTuple):
+class ReadingCounts(NamedTuple):
     """How the readings of an audit went."""
 
     ok: int = 0
@@ -150,12 +159,12 @@ class Outcome(NamedTuple):
 
 
 def audit_row(
-    number: int, one: FleetAudit, basis_id: int, outcome: Outcome, domains: int, nics: int
+    number: int, one: FleetAudit, basis_id: int, outcome: ReadingCounts, domains: int, nics: int
 ) -> Row:
     """The row of an audit."""
     ended = None if one.finished is None else milliseconds(one.finished)
     coverage = one.coverage
     return (
         number, one.id, milliseconds(one.started), ended, basis_id, printable(coverage.limit),
-        coverage.host_share, len(one.hosts), len(one.chosen), *outcome, domains, nics,
+        coverage.host_share, len(one.hosts), len(one.chosen_hosts), *outcome, domains, nics,
     )  # fmt: skip

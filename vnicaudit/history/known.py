@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection, select
 
+from vnicaudit.history.looked import SHARED
 from vnicaudit.history.rows import NicFacts
 from vnicaudit.history.tables import audit, finding, host, inventory, nic, problem, reading
 from vnicaudit.history.transitions import OpenFinding, OpenNic
@@ -26,7 +27,7 @@ class Inventoried(NamedTuple):
     source: str
 
 
-class Counts(NamedTuple):
+class HostCounts(NamedTuple):
     """Of what was read of a host."""
 
     domains: int = 0
@@ -46,7 +47,7 @@ class KnownHost(NamedTuple):
     read_at: int = 0
     digest: bytes = b""
     basis: int = 0
-    counts: Counts = Counts()
+    counts: HostCounts = HostCounts()
     inventoried: Inventoried | None = None
 
 
@@ -73,10 +74,17 @@ def known_hosts(connection: Connection) -> dict[str, KnownHost]:
         inventoried = None if others[5] is None else Inventoried(*others[5:])
         one = KnownHost(number, inventoried=inventoried)
         if read_at is not None:
-            last = (read, read_at, bytes(digest), basis, Counts(*others[:5]))
+            last = (read, read_at, bytes(digest), basis, HostCounts(*others[:5]))
             one = KnownHost(number, *last, inventoried)
         found[name] = one
     return found
+
+
+def hosts_sharing(connection: Connection) -> frozenset[int]:
+    """The hosts with open findings on what they have in common with others."""
+    f = finding.c
+    query = select(f.host).where(f.closed.is_(None), f.scope == SHARED).distinct()
+    return frozenset(connection.execute(query).scalars())
 
 
 def open_nics(connection: Connection, hosts: Sequence[int]) -> dict[int, list[OpenNic]]:

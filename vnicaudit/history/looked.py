@@ -18,6 +18,8 @@ Looked = Literal["yes", "no", "unasked", "gone"]
 """``gone``: what a finding is about is not there any more; ``unasked``: its rule was not asked, and
 so of no finding at all."""
 
+SHARED = "mac"
+"""Scope of findings on NICs of several domains, which may be on several hosts."""
 _ALL = frozenset({EVERY_RULE, ALL_BUT_THE_MODEL})
 
 
@@ -46,11 +48,18 @@ class _Subject(NamedTuple):
 
 class LookedAt:
     """The part of a host that one reading looked at. ``rules`` were asked; ``is_whole``: no domain
-    of the host was left out, neither for a sample nor because it could not be read."""
+    of the host was left out, neither for a sample nor because it could not be read; ``compared``:
+    nor was any host, so that what two of them have in common is all told."""
 
     def __init__(
-        self, audited: Iterable[Audited], rules: frozenset[str], *, is_whole: bool
+        self,
+        audited: Iterable[Audited],
+        rules: frozenset[str],
+        *,
+        is_whole: bool,
+        compared: bool = False,
     ) -> None:
+        self._compared = compared
         self._rules = rules
         self._is_whole = is_whole
         self._audited = audited
@@ -71,7 +80,12 @@ class LookedAt:
         """For a finding that did not come up."""
         if place.rule not in self._rules:
             return "unasked"
-        subject = self._subjects.get(place.key)
+        key = place.key
+        if key[0] == SHARED:
+            if not self._compared:
+                return "no"
+            key = ("domain", *key[1:])
+        subject = self._subjects.get(key)
         if subject is None:
             return "gone" if self._is_whole else "no"
         if place.is_nic and subject.nics is not None and _nic(place) not in subject.nics:

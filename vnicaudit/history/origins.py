@@ -23,7 +23,7 @@ class Origin(NamedTuple):
     reopened: int = 0
 
 
-class Interval(NamedTuple):
+class EarlierInterval(NamedTuple):
     """An earlier one of the same thing, on whichever host."""
 
     host: int
@@ -46,22 +46,20 @@ class Origins:
         self.no_nics = _is_empty(connection, nic)
         self.no_findings = _is_empty(connection, finding)
 
-    def findings(self, keys: Sequence[bytes]) -> dict[bytes, list[Interval]]:
+    def findings(self, keys: Sequence[bytes]) -> dict[bytes, list[EarlierInterval]]:
         """Earlier intervals of findings, oldest first, by fingerprint."""
-        before: dict[bytes, list[Interval]] = {}
-        if self.no_findings:
-            return before
+        before: dict[bytes, list[EarlierInterval]] = {}
         f = finding.c
         columns = (f.fingerprint, f.host, f.closed, f.closed_as, f.first_seen, f.reopened)
         for some in chunks(keys):
             query = select(*columns).where(f.fingerprint.in_(some)).order_by(f.id)
             for key, *values in self._connection.execute(query):
-                before.setdefault(bytes(key), []).append(Interval(*values))
+                before.setdefault(bytes(key), []).append(EarlierInterval(*values))
         return before
 
-    def nics(self, keys: Iterable[DomainNic]) -> dict[DomainNic, list[Interval]]:
+    def nics(self, keys: Iterable[DomainNic]) -> dict[DomainNic, list[EarlierInterval]]:
         """Earlier intervals of NICs, oldest first; none of those without a MAC address."""
-        before: dict[DomainNic, list[Interval]] = {}
+        before: dict[DomainNic, list[EarlierInterval]] = {}
         macs = sorted({mac for _domain, mac in keys if mac is not None})
         if self.no_nics:
             return before
@@ -71,10 +69,10 @@ class Origins:
             query = select(*columns).where(n.mac.in_(some)).order_by(n.id)
             for uuid, domain, mac, *values in self._connection.execute(query):
                 key = (domain if uuid is None else bytes(uuid), mac)
-                before.setdefault(key, []).append(Interval(*values))
+                before.setdefault(key, []).append(EarlierInterval(*values))
         return before
 
-    def origin(self, host: int, intervals: Sequence[Interval]) -> Origin:
+    def origin(self, host: int, intervals: Sequence[EarlierInterval]) -> Origin:
         """Of something that was not open on this host."""
         if not intervals:
             return NEW
@@ -86,7 +84,7 @@ class Origins:
             return Origin("reopened", first, last.reopened + 1)
         return Origin("returned", first, last.reopened)
 
-    def _is_elsewhere(self, host: int, one: Interval) -> bool:
+    def _is_elsewhere(self, host: int, one: EarlierInterval) -> bool:
         """True where it holds on another host, or did so until this audit."""
         if one.host == host:
             return False

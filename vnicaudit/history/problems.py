@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, select
 
 from vnicaudit.history.bulk import insert_rows
 from vnicaudit.history.known import chunks
-from vnicaudit.history.rows import Problem, digest, printable
+from vnicaudit.history.rows import ProblemRow, digest, printable
 from vnicaudit.history.tables import problem
 
 
@@ -17,11 +17,11 @@ class Problems:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._numbers: dict[Problem, int] = {}
+        self._numbers: dict[ProblemRow, int] = {}
         self._last: int = connection.execute(select(func.max(problem.c.id))).scalar() or 0
         self._knows_none = self._last == 0
 
-    def learn(self, problems: Iterable[Problem]) -> dict[Problem, int]:
+    def learn(self, problems: Iterable[ProblemRow]) -> dict[ProblemRow, int]:
         """The numbers of all problems that were asked for, these included."""
         unknown = {_key(one): one for one in set(problems) if one not in self._numbers}
         if unknown:
@@ -30,13 +30,13 @@ class Problems:
             self._insert(unknown)
         return self._numbers
 
-    def _look_up(self, unknown: dict[bytes, Problem]) -> None:
+    def _look_up(self, unknown: dict[bytes, ProblemRow]) -> None:
         query = select(problem.c.key, problem.c.id)
         for some in chunks(list(unknown)):
             for key, number in self._connection.execute(query.where(problem.c.key.in_(some))):
                 self._numbers[unknown.pop(bytes(key))] = number
 
-    def _insert(self, unknown: dict[bytes, Problem]) -> None:
+    def _insert(self, unknown: dict[bytes, ProblemRow]) -> None:
         rows = []
         for key, one in unknown.items():
             self._last += 1
@@ -45,7 +45,7 @@ class Problems:
         insert_rows(self._connection, problem, rows)
 
 
-def _key(one: Problem) -> bytes:
+def _key(one: ProblemRow) -> bytes:
     return digest(*("" if value is None else f"={value}" for value in one))
 
 

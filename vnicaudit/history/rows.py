@@ -45,7 +45,7 @@ class NicFacts(NamedTuple):
     starts: int
 
 
-class Problem(NamedTuple):
+class ProblemRow(NamedTuple):
     """A problem as a rule reports it, without the NIC or domain it is about."""
 
     rule: str
@@ -64,7 +64,7 @@ class FindingFacts(NamedTuple):
     """A finding, as :data:`vnicaudit.history.tables.finding` has it, and its problem."""
 
     fingerprint: bytes
-    problem: Problem
+    problem: ProblemRow
     accepted: int
     reason: str | None
     scope: str
@@ -217,7 +217,7 @@ def _finding(
     )
 
 
-def _problem(one: Finding) -> Problem:
+def _problem(one: Finding) -> ProblemRow:
     return _told(
         one.rule, one.name, one.severity, one.confidence, one.owner, one.message, one.change
     )
@@ -232,12 +232,12 @@ def _told(
     owner: Keeper,
     message: str,
     change: Change | None,
-) -> Problem:
+) -> ProblemRow:
     """One record for all findings that say the same, which are many."""
     told = (rule, name, severity, confidence, name_of(owner), message)
     if change is None:
-        return Problem(*told, None, None, None, None)
-    return Problem(*told, change.field, change.old, change.new, int(change.safe))
+        return ProblemRow(*told, None, None, None, None)
+    return ProblemRow(*told, change.field, change.old, change.new, int(change.safe))
 
 
 def time_text(at: int) -> str:

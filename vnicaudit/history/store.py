@@ -12,19 +12,19 @@ from vnicaudit.history.bulk import insert_rows
 from vnicaudit.history.changes import ChangeWriter
 from vnicaudit.history.hosts import (
     HostWork,
-    Outcome,
+    ReadingCounts,
     audit_row,
     basis_number,
     host_work,
     note_readings,
     write_inventory,
 )
-from vnicaudit.history.packed_reading import KeptReading
+from vnicaudit.history.known import hosts_sharing
 from vnicaudit.history.rows import milliseconds
 from vnicaudit.history.tables import audit as audits
 from vnicaudit.history.tables import host, inventory, nic, reading
 from vnicaudit.history.tallies import write_tally
-from vnicaudit.model.fleet import FleetAudit
+from vnicaudit.model.fleet import FleetAudit, KeptReading
 from vnicaudit.model.history import StoredAudit
 
 _AT_ONCE = 64
@@ -49,7 +49,9 @@ class _AuditWriter:
         self._number = 1 + (connection.execute(select(func.max(audits.c.number))).scalar() or 0)
         self._basis = basis_number(connection, audit.version, audit.coverage)
         self._hosts = write_inventory(connection, self._number, audit.hosts)
-        self._changes = ChangeWriter(connection, self._number, audit.coverage)
+        compared = audit.compared
+        self._changes = ChangeWriter(connection, self._number, audit.coverage, compared=compared)
+        self._sharing = hosts_sharing(connection) if compared else frozenset()
         self._outcome: Counter[str] = Counter()
 
     def store(self, readings: Iterable[KeptReading]) -> StoredAudit:
@@ -59,7 +61,7 @@ class _AuditWriter:
         all_nics = self._audit.coverage.nic_share == 1.0
         note_readings(self._connection, self._number, all_nics=all_nics)
         write_tally(self._connection, self._number, self._basis, self._changes.flows)
-        outcome = Outcome(**self._outcome)
+        outcome = ReadingCounts(**self._outcome)
         domains, nics = _known_now(self._connection)
         row = audit_row(self._number, self._audit, self._basis, outcome, domains, nics)
         insert_rows(self._connection, audits, [row])
@@ -77,7 +79,9 @@ class _AuditWriter:
             if one.host in done:
                 continue
             done.add(one.host)
-            yield host_work(self._hosts[one.host], one, self._basis, started)
+            known = self._hosts[one.host]
+            shares = known.id in self._sharing
+            yield host_work(known, one, self._basis, started, shares=shares)
 
     def _store(self, work: Sequence[HostWork]) -> None:
         rows = [(self._number, *one.row) for one in work]

@@ -6,7 +6,7 @@ is a row, ``{"table": "nic", "row": {"id": 1, …}}``. Bytes are hexadecimal dig
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import BinaryIO, Literal, TypeVar
 
@@ -67,13 +67,18 @@ def import_lines(database: Database, stream: BinaryIO, name: str) -> int:
     """Fill a history that has nothing in it from an export; the number of rows. All of it is
     imported, or nothing. Raises UsageError for what is no such export, with its line."""
     with database.writing() as connection:
-        for table in META.sorted_tables:
-            if connection.execute(select(func.count()).select_from(table)).scalar():
-                raise UsageError(
-                    f"history {database.place.label}: it is not empty; an export is imported into "
-                    "an empty one: name another place with --history"
-                )
-        return _Import(connection, name).fill(_lines(stream, name))
+        check_empty(connection, database)
+        return Import(connection, name).fill(_lines(stream, name))
+
+
+def check_empty(connection: Connection, database: Database) -> None:
+    """Raises UsageError where a history has anything in it."""
+    for table in META.sorted_tables:
+        if connection.execute(select(func.count()).select_from(table)).scalar():
+            raise UsageError(
+                f"history {database.place.label}: it is not empty; an export is imported into an "
+                "empty one: name another place with --history"
+            )
 
 
 def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
@@ -83,7 +88,7 @@ def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
         yield number, line
 
 
-class _Import:
+class Import:
     """Rows of an export, checked, on their way into a database."""
 
     def __init__(self, connection: Connection, name: str) -> None:
@@ -91,18 +96,22 @@ class _Import:
         self._name = name
         self._table: Table | None = None
         self._rows: list[Row] = []
+        self._count = 0
 
     def fill(self, lines: Iterable[tuple[int, bytes]]) -> int:
         """Insert all; the number of rows."""
-        count = 0
         for number, line in lines:
             if number == 1:
                 self._check_head(self._decoded(line, ExportHead, number).tables)
             else:
-                self._add(self._decoded(line, ExportRow, number), number)
-                count += 1
+                one = self._decoded(line, ExportRow, number)
+                self.add(one.table, one.row, number)
+        return self.finish()
+
+    def finish(self) -> int:
+        """Insert what is left; the number of rows in all."""
         self._flush()
-        return count
+        return self._count
 
     def _check_head(self, tables: str) -> None:
         if tables != NEWEST:
@@ -112,23 +121,27 @@ class _Import:
                 "export it anew with this version of vnicaudit",
             )
 
-    def _add(self, one: ExportRow, number: int) -> None:
-        table = META.tables.get(one.table)
+    def add(self, name: str, row: Mapping[str, Value], number: int) -> None:
+        """Have a row of a table inserted; ``number``: where it stands. Raises UsageError."""
+        table = META.tables.get(name)
         if table is None:
-            raise self._error(number, f"there is no table {one.table[:60]!r}")
+            raise self._error(number, f"there is no table {name[:60]!r}")
         if table is not self._table or len(self._rows) >= _AT_ONCE:
             self._flush()
             self._table = table
-        unknown = one.row.keys() - table.columns.keys()
+        unknown = row.keys() - table.columns.keys()
         if unknown:
             raise self._error(number, f"{table.name} has no column {min(unknown)[:60]!r}")
-        values = [(column, one.row.get(column.name)) for column in table.columns]
+        values = [(column, row.get(column.name)) for column in table.columns]
+        self._count += 1
         self._rows.append([self._value(column, value, number) for column, value in values])
 
     def _value(self, column: Column[object], value: Value, number: int) -> Value:
         if value is None and column.nullable:
             return None
         kind = column.type
+        if isinstance(kind, LargeBinary) and isinstance(value, bytes):
+            return value
         if isinstance(kind, LargeBinary) and isinstance(value, str):
             with suppress(ValueError):
                 return bytes.fromhex(value)

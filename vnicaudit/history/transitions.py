@@ -69,14 +69,14 @@ class OpenedFinding(NamedTuple):
     reopened: int = 0
 
 
-class NicChanges(NamedTuple):
+class NicTransitions(NamedTuple):
     """Of one host."""
 
     opened: list[OpenedNic]
     closed: list[Closed]
 
 
-class FindingChanges(NamedTuple):
+class FindingTransitions(NamedTuple):
     """Of one host. ``unlooked``, ``looked``: ids of intervals that are no longer, or again, looked
     at; ``known``: those that still hold, each with
     whether it would be looked at where its rule is asked."""
@@ -104,11 +104,15 @@ def nic_key(one: NicFacts) -> NicKey:
     return (one.uuid or one.domain, one.mac, one.nic_index if one.mac is None else 0)
 
 
-def nic_changes(known: Sequence[OpenNic], seen: Iterable[NicFacts], looked: LookedAt) -> NicChanges:
+def nic_changes(
+    known: Sequence[OpenNic], seen: Iterable[NicFacts], looked: LookedAt
+) -> NicTransitions:
     """Compare the NICs of a host with those that were seen of it now."""
+    if not known:  # a host that is new, as all are at first
+        return NicTransitions([OpenedNic(facts) for facts in seen], [])
     before = dict(zip(keyed(one.facts for one in known), known, strict=True))
     now = keyed(seen)
-    changes = NicChanges([], [])
+    changes = NicTransitions([], [])
     for key, facts in now.items():
         old = before.pop(key, None)
         if old is None:
@@ -135,10 +139,10 @@ def _domain_of(nic: NicFacts) -> SubjectKey:
 
 def finding_changes(
     known: Sequence[OpenFinding], seen: Mapping[bytes, tuple[FindingFacts, int]], looked: LookedAt
-) -> FindingChanges:
+) -> FindingTransitions:
     """Compare the findings of a host with those that came up now: fingerprint -> the finding and
     the id of its problem."""
-    changes = FindingChanges([], [], [], [], [])
+    changes = FindingTransitions([], [], [], [], [])
     before = {one.fingerprint: one for one in known}
     for fingerprint, (facts, problem) in seen.items():
         old = before.pop(fingerprint, None)
@@ -151,7 +155,9 @@ def finding_changes(
     return changes
 
 
-def _compare(old: OpenFinding, facts: FindingFacts, problem: int, changes: FindingChanges) -> None:
+def _compare(
+    old: OpenFinding, facts: FindingFacts, problem: int, changes: FindingTransitions
+) -> None:
     """A finding that was open, and came up again."""
     if (old.problem, old.accepted, old.subject) == (problem, facts.accepted, facts.subject):
         if old.unlooked is not None:
@@ -169,7 +175,7 @@ def _change_kind(before: int, after: int) -> str:
     return "suppressed" if after else "unsuppressed"
 
 
-def _missing(old: OpenFinding, looked: LookedAt, changes: FindingChanges) -> None:
+def _missing(old: OpenFinding, looked: LookedAt, changes: FindingTransitions) -> None:
     """A finding that was open, and did not come up."""
     is_nic = old.mac is not None or old.nic_index is not None
     key = subject_key(old.scope, old.subject, old.uuid, old.file)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from vnicaudit.knowledge.buses import CCW, ISA, USB, VIRTIO_BUS, VIRTIO_PCI, bus_of
 from vnicaudit.knowledge.models import model_of_driver
-from vnicaudit.model.architectures import ARM, PPC64, RISCV, S390, X86
 from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.guest_words import ARM, PPC64, RISCV, S390, X86
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import VIRTIO, NicConfig
 from vnicaudit.model.version import Version

@@ -7,7 +7,7 @@ Measured with QEMU 7.2.22 and 10.0.2: each device on each machine of x86 and s39
 from __future__ import annotations
 
 from vnicaudit.knowledge.models import E1000, E1000E, LEGACY
-from vnicaudit.model.architectures import S390, X86
+from vnicaudit.model.guest_words import S390, X86
 
 PCI, ISA, USB = "PCI", "ISA", "usb-bus"
 CCW, VIRTIO_BUS, XEN = "virtual-css-bus", "virtio-bus", "xen-bus"

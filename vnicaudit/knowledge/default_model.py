@@ -8,7 +8,7 @@ both get rtl8139.
 from __future__ import annotations
 
 from vnicaudit.knowledge.machines import is_virt
-from vnicaudit.model.architectures import ARM, RISCV, S390
+from vnicaudit.model.guest_words import ARM, RISCV, S390
 
 _VIRT_BY_DEFAULT = RISCV | {"armv7l", "armv7b", "aarch64", "loongarch64"}
 """Architectures whose default machine is ``virt``."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vnicaudit.model.architectures import ARM
 from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.guest_words import ARM
 from vnicaudit.model.nic import NicConfig
 
 

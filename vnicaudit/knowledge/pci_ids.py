@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from vnicaudit.knowledge.machines import is_q35, modern_only_slot
 from vnicaudit.knowledge.slots import is_i440fx, pci_slot
-from vnicaudit.model.architectures import S390
 from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.guest_words import S390
 from vnicaudit.model.nic import Nic
 
 TRANSITIONAL = "1af4:1000"

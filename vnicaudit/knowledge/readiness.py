@@ -14,9 +14,8 @@ from typing import Final
 import msgspec
 
 from vnicaudit.errors import VnicauditError
-from vnicaudit.model.architectures import WINDOWS_RUNS_ON
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.readiness import Readiness
+from vnicaudit.model.guest_words import WINDOWS_RUNS_ON, Readiness
 
 READY: Final = "ready"
 LIKELY: Final = "likely-ready"

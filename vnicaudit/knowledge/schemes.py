@@ -17,8 +17,8 @@ from vnicaudit.knowledge.machines import is_q35
 from vnicaudit.knowledge.pci_ids import model_of
 from vnicaudit.knowledge.slots import ccw_number, is_i440fx, pci_slot
 from vnicaudit.knowledge.systems import System
-from vnicaudit.model.architectures import S390
 from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.guest_words import S390
 from vnicaudit.model.nic import VIRTIO, Nic
 
 Scheme = Literal["systemd", "kernel"]

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.architectures import S390
+from vnicaudit.model.guest_words import S390
 
 
 class DefinitionRefusal(msgspec.Struct, frozen=True):
     """One thing for which libvirt refuses the whole definition.
 
-    ``place`` is where it stands, relative to ``<interface>`` (``driver/@name``); ``why`` completes
-    "libvirt refuses the definition: …". Never a MAC address or a name: it is part of what is set,
-    not of who the NIC is.
-    """
+    ``place`` is where it stands, relative to ``<interface>`` (``driver/@name``); ``reason``
+    completes "libvirt refuses the definition: …". Never a MAC address or a name: it is part of what
+    is set, not of who the NIC is."""
 
     place: str
-    why: str
+    reason: str
 
 
 MULTICAST = DefinitionRefusal("mac/@address", "its MAC address is a multicast one")

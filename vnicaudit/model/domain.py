@@ -7,12 +7,12 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.owner import Owner
 from vnicaudit.model.platform_name import DOMAIN_XML, PlatformName
-from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.refs import DomainRef, NicRef, ServerRef
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import CloudServer, ServerConfig
@@ -87,6 +87,11 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
         if isinstance(by, str):
             return "definition"
         return "manifest" if isinstance(by, Manifest) else "server"
+
+    @property
+    def is_definition(self) -> bool:
+        """A definition of libvirt or QEMU, whatever its form is."""
+        return isinstance(self.described_by, str)
 
     @property
     def is_server(self) -> bool:

@@ -66,12 +66,12 @@ class EditElement(_Value, frozen=True, tag="edit-element"):
 
 
 class EditArgument(_Value, frozen=True, tag="edit-argument"):
-    """Set a field of the NIC in QEMU's arguments; ``value`` None: remove it. ``where``: QEMU's own
-    command line, or ``<qemu:commandline>`` of a definition."""
+    """Set a field of the NIC in QEMU's arguments; ``value`` None: remove it. ``where`` (here
+    ``written_in``): QEMU's own command line, or ``<qemu:commandline>`` of a definition."""
 
     field: str
     value: str | None
-    where: Literal["command-line", "definition"]
+    written_in: Literal["command-line", "definition"] = msgspec.field(name="where")
 
 
 class EditResource(_Value, frozen=True, tag="edit-resource"):

@@ -4,7 +4,7 @@ hosts, the history, and reports.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -76,8 +76,56 @@ class FleetAudit(msgspec.Struct, frozen=True, kw_only=True):
     coverage: Coverage
     hosts: tuple[InventoryHost, ...] = ()
     """The inventory as it was, in its order, those that were not chosen included."""
-    chosen: tuple[str, ...] = ()
+    chosen_hosts: tuple[str, ...] = msgspec.field(name="chosen", default=())
     """Names of the hosts that were to be read, in the order of the inventory."""
+    compared: bool = False
+    """All hosts of the inventory were read, whole, and compared with one another: what two of them
+    had in common and is not told any more is no longer so."""
     request: str = ""
     """Digest of all that decides on its findings beside the hosts: an audit that was interrupted
     is resumed by the same request alone."""
+
+
+class KeptReading(Protocol):
+    """One host's reading as handed over. All but ``reading`` is known without unpacking it."""
+
+    @property
+    def host(self) -> str:
+        """Name of the host in the inventory."""
+
+    @property
+    def status(self) -> HostStatus:
+        """As of the reading."""
+
+    @property
+    def digest(self) -> str:
+        """Of all that was judged of it; equal digests mean that nothing changed; empty: not
+        known."""
+
+    def reading(self) -> HostReading:
+        """The reading itself, unpacked anew each time."""
+
+
+class Unpacked(msgspec.Struct, frozen=True):
+    """A reading that is in memory."""
+
+    host_reading: HostReading
+
+    @property
+    def host(self) -> str:
+        """Name of the host in the inventory."""
+        return self.host_reading.host.name
+
+    @property
+    def status(self) -> HostStatus:
+        """Status of the reading."""
+        return self.host_reading.status
+
+    @property
+    def digest(self) -> str:
+        """Digest of all that was judged of the host."""
+        return self.host_reading.digest
+
+    def reading(self) -> HostReading:
+        """The reading itself."""
+        return self.host_reading

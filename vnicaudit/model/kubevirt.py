@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.location import Location
-from vnicaudit.model.readiness import Readiness
 
 MODELS = frozenset({"e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139", "virtio"})
 """What KubeVirt admits as ``model`` (igb: late releases only). Source: ``validInterfaceModels`` in

@@ -110,13 +110,13 @@ class CpuUse(msgspec.Struct, frozen=True):
 
 
 class NicBytes(msgspec.Struct, frozen=True):
-    """Bytes that a NIC of an end counted during a run with its warm-up, both ways. ``named``: it is
-    the NIC that the result is about, with what it is stacked on."""
+    """Bytes that a NIC of an end counted during a run with its warm-up, both ways. ``named`` (here
+    ``is_subject``): it is the NIC that the result is about, with what it is stacked on."""
 
     end: End
     nic: str
     bytes: int
-    named: bool = True
+    is_subject: bool = msgspec.field(name="named", default=True)
 
 
 class Covariates(msgspec.Struct, frozen=True):

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.architectures import S390
+from vnicaudit.model.guest_words import S390, Readiness
 from vnicaudit.model.location import Location
-from vnicaudit.model.readiness import Readiness
 
 VIF_MODELS = frozenset({
     "virtio", "ne2k_pci", "pcnet", "rtl8139", "e1000", "e1000e", "netfront", "spapr-vlan",

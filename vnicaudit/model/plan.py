@@ -10,9 +10,9 @@ from typing import ClassVar, Generic, Literal, TypeVar
 import msgspec
 
 from vnicaudit.model.finding import Change
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.owner import Owner
 from vnicaudit.model.platform_name import DOMAIN_FILE, LIBVIRT, OPENSTACK, PlatformName
-from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.reasons import OPTIONS, Blocked, ModeCode, NotPlannedCode
 from vnicaudit.model.refs import CloudRef, NicRef
 

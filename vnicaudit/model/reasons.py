@@ -1,12 +1,13 @@
-"""Why something is not planned, cannot be applied or is not possible, as codes for machines.
+"""Why something is not planned, cannot be applied, is refused or is not possible, as codes for
+machines.
 
-``docs/reference/reasons.md`` has them all. A code stays what it is; the sentence beside it
-may be worded anew.
+``docs/reference/reasons.md`` has them all, ``refusals.md`` those of a unit of a run. A code stays
+what it is; the sentence beside it may be worded anew.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 NotPlannedCode = Literal[
     "already",
@@ -108,3 +109,14 @@ class Blocked(NamedTuple):
 
     code: BlockedCode | Literal[""]
     text: str
+
+
+RefusalCode = Literal[
+    "agent", "backend", "busy", "drift", "edited", "group", "in-use", "kept-original", "locked",
+    "measuring", "mode", "moved", "node-down", "not-begun", "nova-manage", "nova-release", "other",
+    "owner", "plan", "power", "saved-memory", "shelved", "state", "transient", "unreadable",
+    "whole-only",
+]  # fmt: skip
+"""Why a unit of a run was refused. The sentence beside says more."""
+
+REFUSAL_CODES: tuple[RefusalCode, ...] = get_args(RefusalCode)

@@ -50,10 +50,10 @@ class LostRead(ReadError, frozen=True):
 
 class PutAside(msgspec.Struct, frozen=True):
     """A copy of a configuration (``nova.conf.rpmsave``), which nothing reads: it is not judged.
-    ``named``: the user named this very file."""
+    ``is_explicit``: the user named this very file."""
 
     file: str
-    named: bool = False
+    is_explicit: bool = False
 
 
 class NotJudged(msgspec.Struct, frozen=True):
@@ -155,7 +155,7 @@ class Audited(msgspec.Struct, frozen=True):
     """Of a domain that is a server of OpenStack what Nova calls it, where its cloud was read."""
     placed: Placed | None = None
     """Of such a one."""
-    named: FixNames = NO_NAMES
+    fix_names: FixNames = NO_NAMES
     """What its fixes name."""
     rows: tuple[NicRow, ...] = ()
     """Its NICs, declared and effective, where the audit was to hand them on (``with_rows`` of the

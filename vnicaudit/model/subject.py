@@ -99,11 +99,11 @@ class SiteSubject(msgspec.Struct, frozen=True):
 
 
 class MacSubject(msgspec.Struct, frozen=True):
-    """One NIC beside ``others`` of the run that have its MAC address: another NIC of its guest, or
-    one of another guest. Here alone a rule sees who is who: that is what it is about."""
+    """One NIC beside ``other_nics`` of the run that have its MAC address: another NIC of its guest,
+    or one of another guest. Here alone a rule sees who is who: that is what it is about."""
 
     nic: NicSeen
-    others: tuple[NicSeen, ...]
+    other_nics: tuple[NicSeen, ...]
 
 
 class ImageSubject(msgspec.Struct, frozen=True):

@@ -4,12 +4,25 @@ handed in from the command line, which knows them."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from vnicaudit.base.clock import Clock
+from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.remedy import cloud, hypervisor
 from vnicaudit.remedy.definitions import Texts
-from vnicaudit.remedy.guest.network import GuestSettings, LinuxSettings
+
+
+class GuestSettings(Protocol):
+    """The settings of a guest on its interfaces."""
+
+    def capture(self, mac: str) -> GuestNetwork:
+        """As :func:`vnicaudit.remedy.guest.network.capture`."""
+
+    def restore(self, mac: str, network: GuestNetwork) -> None:
+        """As :func:`vnicaudit.remedy.guest.network.restore`."""
+
+    def missing(self, mac: str, network: GuestNetwork) -> tuple[str, ...]:
+        """As :func:`vnicaudit.remedy.guest.network.missing`."""
 
 
 class Adapters(NamedTuple):
@@ -23,7 +36,7 @@ class Adapters(NamedTuple):
     cloud: cloud.ConnectCloud
     clock: Clock
     command_line: hypervisor.ReadCommandLine
-    settings: Callable[[hypervisor.Machine, Clock], GuestSettings] = LinuxSettings
+    settings: Callable[[hypervisor.Machine, Clock], GuestSettings]
     """Of a guest's interfaces, which a hot swap carries over."""
 
 

@@ -20,7 +20,7 @@ from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.refs import nic_index
 from vnicaudit.remedy.contract import Writers
-from vnicaudit.remedy.reading import Key, Reading, key_of
+from vnicaudit.remedy.reading import JudgedFile, Key, key_of
 
 _PREFERS = {"model": "interface_model"}
 """Field of a change -> what a preference's record calls it."""
@@ -44,7 +44,7 @@ class MadeChange(NamedTuple):
 
 
 def objection(
-    before: Reading, after: Reading, made: Iterable[MadeChange], writers: Writers
+    before: JudgedFile, after: JudgedFile, made: Iterable[MadeChange], writers: Writers
 ) -> str | None:
     """The first thing that speaks against having made these changes (in the order of their
     subjects); None where nothing does."""
@@ -53,19 +53,21 @@ def objection(
 
 
 def _objections(
-    before: Reading, after: Reading, made: tuple[MadeChange, ...], writers: Writers
+    before: JudgedFile, after: JudgedFile, made: tuple[MadeChange, ...], writers: Writers
 ) -> Iterator[str]:
     if before.errors != after.errors:
         error = next(iter(after.errors), "")
         yield f"the result could not be read as before: {error or 'something is not there'}"
-    if len(before.judged) != len(after.judged):
+    if len(before.audited_items) != len(after.audited_items):
         yield "the result does not describe as much as before"
         return
     by_subject: dict[int, tuple[MadeChange, ...]] = {
         number: tuple(group) for number, group in groupby(made, lambda one: one.subject)
     }
-    preferred = any(isinstance(before.judged[one.subject].item, Preference) for one in made)
-    for number, (old, new) in enumerate(zip(before.judged, after.judged, strict=True)):
+    preferred = any(isinstance(before.audited_items[one.subject].item, Preference) for one in made)
+    for number, (old, new) in enumerate(
+        zip(before.audited_items, after.audited_items, strict=True)
+    ):
         if len(new.audited.crashed) > len(old.audited.crashed):
             yield f"rule {new.audited.crashed[-1].rule} crashes on the result"
         mine = by_subject.get(number, ())
@@ -178,7 +180,7 @@ def _nic(
     free = wanted.keys() | free
     for refusal in new.declared.refused:
         if refusal not in old.declared.refused:
-            yield f"libvirt would refuse the definition: {refusal.why}"
+            yield f"libvirt would refuse the definition: {refusal.reason}"
     if _rest_of_nic(old.declared, free) != _rest_of_nic(new.declared, free):
         yield f"something else of NIC {old.index} would change"
 

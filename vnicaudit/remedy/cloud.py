@@ -104,7 +104,7 @@ class NovaManage(Protocol):
         all, or where it is not known how it ended: it may still be at work then."""
 
 
-class Reach(msgspec.Struct, frozen=True):
+class CloudAccess(msgspec.Struct, frozen=True):
     """Access to a cloud beside its API. ``libvirt``: URI of a compute node's libvirt,
     ``qemu+ssh://{host}/system``; empty: it cannot be reached. ``trusted``: libvirt URIs that the
     user named, and that may therefore start programs. ``jobs``: how many nova-manage may run at a

@@ -15,7 +15,7 @@ from vnicaudit.errors import RefusedError
 from vnicaudit.model.reasons import FixRefusal
 from vnicaudit.model.report import Audited
 from vnicaudit.remedy.contract import Remembering, Writers
-from vnicaudit.remedy.in_place import Outcome, RefusedFix, fixed
+from vnicaudit.remedy.in_place import FixedText, RefusedFix, fixed
 from vnicaudit.remedy.replacing import replace_file
 
 
@@ -103,7 +103,7 @@ def fix_text(
     return file_result(name, outcome)
 
 
-def file_result(path: str, outcome: Outcome) -> FileFixed:
+def file_result(path: str, outcome: FixedText) -> FileFixed:
     """An outcome, to be reported."""
     refused, unsafe = outcome.refused, outcome.unsafe
     if outcome.writer is None or outcome.before == outcome.after:
@@ -113,7 +113,7 @@ def file_result(path: str, outcome: Outcome) -> FileFixed:
     return FileFixed(path, *texts, len(outcome.changes), refused, unsafe)
 
 
-def _replaced(path: str, outcome: Outcome) -> FileFixed:
+def _replaced(path: str, outcome: FixedText) -> FileFixed:
     if outcome.before != outcome.after:
         try:
             replace_file(path, outcome.before, outcome.after)
@@ -127,7 +127,7 @@ def _replaced(path: str, outcome: Outcome) -> FileFixed:
     return file_result(path, outcome)
 
 
-def _note_replaced(outcome: Outcome) -> None:
+def _note_replaced(outcome: FixedText) -> None:
     if isinstance(outcome.writer, Remembering):
         outcome.writer.note_replaced(outcome.before, outcome.after)
 

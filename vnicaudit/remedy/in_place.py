@@ -39,7 +39,7 @@ class RefusedFix(NamedTuple):
         return self.code == "owner"
 
 
-class Outcome(NamedTuple):
+class FixedText(NamedTuple):
     """The result of fixing one file's text. ``unsafe`` counts the unsafe fixes left out because
     they were not requested."""
 
@@ -60,7 +60,7 @@ def fixed(
     *,
     include_unsafe: bool,
     preferences: frozenset[str] = frozenset(),
-) -> Outcome:
+) -> FixedText:
     """Fix what can be fixed of the text of ``path``; ``work`` says what is wrong with it.
     ``preferences``: the files whose preferences are fixed too."""
     reader = Reader(path, work, preferences)
@@ -103,10 +103,10 @@ class _Rounds:
         for one in self._batch(None):
             self._refuse(one.change, "gave-up", f"given up after {_TRIES} attempts on this file")
 
-    def outcome(self, before: bytes) -> Outcome:
+    def outcome(self, before: bytes) -> FixedText:
         """The result of the fixes made so far; ``before`` is the original text."""
         left = self._candidates()
-        return Outcome(
+        return FixedText(
             before,
             self._data,
             tuple(one.finding for one in self._made.values()),
@@ -118,7 +118,7 @@ class _Rounds:
     def _candidates(self) -> list[tuple[MadeChange, PlatformWriter]]:
         """Every change that is proposed for this text, and what can make it."""
         found: list[tuple[MadeChange, PlatformWriter]] = []
-        for number, one in enumerate(self._reading.judged):
+        for number, one in enumerate(self._reading.audited_items):
             writer = self._writers(one.item)
             if writer is None:
                 continue
@@ -134,7 +134,10 @@ class _Rounds:
         batch: list[_Try] = []
         taken: set[tuple[int, object]] = set()
         for made, writer in self._candidates():
-            place = (made.subject, _changed_place(self._reading.judged[made.subject].item, made))
+            place = (
+                made.subject,
+                _changed_place(self._reading.audited_items[made.subject].item, made),
+            )
             if place in taken or not self._may_make(made):
                 continue
             one = self._edit_for(made, writer)
@@ -154,7 +157,7 @@ class _Rounds:
             self._refuse(made, "returns", "it comes back when others are fixed")
             return None
         try:
-            _check_owner(self._reading.judged[made.subject].item, writer)
+            _check_owner(self._reading.audited_items[made.subject].item, writer)
             place = made.finding.location
             edits = writer.edits_for(self._data, place, made.change)
         except RefusedError as error:

@@ -27,16 +27,16 @@ class AuditedItem(NamedTuple):
     audited: Audited
 
 
-class Reading(NamedTuple):
+class JudgedFile(NamedTuple):
     """All of a file, in order; ``errors`` say what could not be read."""
 
-    judged: tuple[AuditedItem, ...]
+    audited_items: tuple[AuditedItem, ...]
     errors: tuple[str, ...]
 
     def findings(self) -> dict[Key, Finding]:
         """Every finding; of those that are the same, the most severe."""
         found: dict[Key, Finding] = {}
-        for number, one in enumerate(self.judged):
+        for number, one in enumerate(self.audited_items):
             for finding in sorted(one.audited.findings, key=_rank):
                 found[key_of(number, finding)] = finding
         return found
@@ -56,7 +56,7 @@ class Reader(NamedTuple):
     work: AuditWork
     preferences: frozenset[str] = frozenset()
 
-    def read(self, data: bytes) -> Reading:
+    def read(self, data: bytes) -> JudgedFile:
         """Read and judge ``data`` as if it stood in the file."""
         judged: list[AuditedItem] = []
         errors: list[str] = []
@@ -70,7 +70,7 @@ class Reader(NamedTuple):
                 )
             elif not isinstance(item, PutAside | NotJudged):
                 judged.append(AuditedItem(item, self.work.description(item, self.path)))
-        return Reading(tuple(judged), tuple(errors))
+        return JudgedFile(tuple(judged), tuple(errors))
 
     def _beside(self, domain: Domain) -> Domain:
         """The domain as it is judged where its preference is fixed: it needs no fix for that."""

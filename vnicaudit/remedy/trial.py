@@ -24,7 +24,7 @@ class Trial(Protocol):
     def after(self) -> str:
         """Measure again; why the change is to be taken back, empty where it is to stay."""
 
-    def ended(self, outcome: Outcome, *, undone: bool) -> None:
+    def note_outcome(self, outcome: Outcome, *, undone: bool) -> None:
         """Be told what became of the guest. ``undone``: of one whose change did not stay, that it
         is as it was before."""
 

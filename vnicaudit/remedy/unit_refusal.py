@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vnicaudit.errors import RefusedError
-from vnicaudit.model.refusals import RefusalCode
+from vnicaudit.model.reasons import RefusalCode
 
 
 class UnitRefusedError(RefusedError):

@@ -27,7 +27,7 @@ class Separator:
         return ",\n"
 
 
-class Spool:
+class TextSpool:
     """Text that has to wait for its place later in the document, kept off the heap: append, then
     drain once. Above 1 MiB it lives in an unnamed temporary file."""
 
@@ -50,7 +50,7 @@ class SpooledArray:
     """An array whose items are known before its place in the document comes."""
 
     def __init__(self) -> None:
-        self._spool = Spool()
+        self._spool = TextSpool()
         self._separator = Separator()
 
     def extend(self, items: Sequence[object]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.coverage import Coverage
 
 

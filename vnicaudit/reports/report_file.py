@@ -7,7 +7,7 @@ In the files what a finding is about is flat, whatever it is; in memory it is a 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -125,6 +125,19 @@ class FileExplanation(msgspec.Struct, frozen=True, kw_only=True):
     crashed: tuple[FileCrashed, ...] = ()
 
 
+Record = TypeVar("Record", bound=msgspec.Struct)
+
+
+def converted(record: msgspec.Struct, kind: type[Record], **others: object) -> Record:
+    """A record of another kind, with the fields that both have, and ``others``."""
+    fields = {
+        name: getattr(record, name)
+        for name in kind.__struct_fields__
+        if name in record.__struct_fields__ and name not in others
+    }
+    return kind(**fields, **others)
+
+
 def flat(ref: Ref) -> FileNicRef:
     """A reference in the flat form that files have."""
     if isinstance(ref, NicRef):
@@ -158,10 +171,9 @@ def written_suppressed(one: Suppressed) -> FileSuppressed:
 
 def written_explanation(one: Explanation) -> FileExplanation:
     """An explanation as its file has it."""
-    return FileExplanation(
-        nic=one.nic,
-        server=one.server,
-        layers=one.layers,
+    return converted(
+        one,
+        FileExplanation,
         findings=tuple(map(written_finding, one.findings)),
         suppressed=tuple(map(written_suppressed, one.suppressed)),
         skipped=tuple(map(written_skip, one.skipped)),

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 
 class Piece(NamedTuple):
-    """Text as it is measured (``plain``) and as it is written (``shown``), with its colour
+    """Text as it is measured (``plain``) and as it is written (``painted``), with its colour
     codes."""
 
     plain: str
-    shown: str
+    painted: str
 
 
 def width_of(text: str) -> int:
@@ -36,14 +36,14 @@ def with_lead(lead: Piece, text: str, width: int, first: str, rest: str) -> str:
     """``first``, words that may be coloured, and the text, wrapped as if all were one. Where the
     words themselves have to be broken, they are not coloured."""
     lines, head = wrap(f"{lead.plain}{text}", width, first, rest), f"{first}{lead.plain}"
-    return f"{first}{lead.shown}{lines[len(head) :]}" if lines.startswith(head) else lines
+    return f"{first}{lead.painted}{lines[len(head) :]}" if lines.startswith(head) else lines
 
 
 def title_line(title: Piece, text: str, width: int) -> str:
     """A title and what is to be said of it: beside it, or wrapped below."""
     if width_of(title.plain) + 2 + width_of(text) <= width:
-        return f"{title.shown}  {text}\n"
-    return f"{title.shown}\n{wrap(text, width, '  ', '    ')}"
+        return f"{title.painted}  {text}\n"
+    return f"{title.painted}\n{wrap(text, width, '  ', '    ')}"
 
 
 def fold(pieces: Iterable[Piece], width: int, first: str, rest: str, gap: str) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Options(msgspec.Struct, frozen=True):
     """How to say it. ``width`` in columns; ``color`` False: no escape sequence at all;
     ``fail_confidence``: findings of less do not fail the run; ``group_by``: what is equal
-    is put together by that (:mod:`vnicaudit.reports.grouped`), empty: each by itself;
+    is put together by that (:mod:`vnicaudit.reports.findings.grouped`), empty: each by itself;
     ``wordings``: how fixes are worded for each owner, which ``group_by`` needs: there one is
     said for several."""
 
@@ -37,7 +37,7 @@ class Options(msgspec.Struct, frozen=True):
     group_by: str = ""
     wordings: Wordings | None = None
     memory: Callable[[], PageMemory] = no_memory
-    """Of a fleet, what is known beside its audit; asked when a report begins."""
+    """Of a fleet, what is known beside its audit: asked when a report begins, and at its end."""
 
 
 class ReportWriter(Protocol):

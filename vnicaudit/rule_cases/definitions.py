@@ -43,7 +43,7 @@ def document(case: Case) -> tuple[str, int]:
     return f"{head}\n{xml}\n{tail}", head.count("\n") + 1
 
 
-class _Frame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _StandardDomain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The standard domain around the devices of a case, as the key ``domain`` may change it."""
 
     arch: str | None = "x86_64"
@@ -72,7 +72,7 @@ class _Frame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def _frame(facts: Facts, owner: str | None) -> tuple[str, str]:
     """The text before and behind the devices of a case."""
-    frame = converted(facts, _Frame)
+    frame = converted(facts, _StandardDomain)
     arch, machine, disk = frame.arch, frame.machine_type, frame.disk
     identity = "1" if frame.form == "live" else None
     lines = [

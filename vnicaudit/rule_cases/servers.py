@@ -10,10 +10,10 @@ import msgspec
 
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.domain import DomainConfig, Server
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.platform_name import OPENSTACK
-from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.server import (
     MULTIQUEUE,
     PACKED,
@@ -40,7 +40,7 @@ class CaseServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """A server as a case describes it."""
 
     status: str = "ACTIVE"
-    kept: dict[str, str] = {}
+    stored_properties: dict[str, str] = msgspec.field(name="kept", default={})
     kept_by: PropertiesSource = "api"
     image: Facts | None = None
     image_state: ImageState | None = None
@@ -94,7 +94,7 @@ def _server_config(given: CaseServer) -> ServerConfig:
     said: Facts = {"vcpus": given.vcpus, "complete": given.flavor_seen}
     return ServerConfig(
         status=given.status,
-        stored_properties=tuple(sorted(given.kept.items())),
+        stored_properties=tuple(sorted(given.stored_properties.items())),
         properties_source=given.kept_by,
         image=image,
         image_state=given.image_state or ("gone" if image is None else "there"),

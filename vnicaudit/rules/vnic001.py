@@ -66,7 +66,7 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.binaries import misplaced
 from vnicaudit.knowledge.models import LEGACY
 from vnicaudit.knowledge.to_virtio import to_virtio
-from vnicaudit.model.architectures import S390
+from vnicaudit.model.guest_words import S390
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

@@ -51,7 +51,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge.to_virtio import to_virtio
-from vnicaudit.model.architectures import S390
+from vnicaudit.model.guest_words import S390
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

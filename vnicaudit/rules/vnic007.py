@@ -98,10 +98,10 @@ from vnicaudit.knowledge.machines import is_board
 from vnicaudit.knowledge.models import LIBVIRT_MODELS, QEMU_MODELS, model_of_driver, shown_model
 from vnicaudit.knowledge.nova_releases import lacks_vif_model
 from vnicaudit.knowledge.to_virtio import to_virtio
-from vnicaudit.model.architectures import S390
 from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE
 from vnicaudit.model.finding import Change
+from vnicaudit.model.guest_words import S390
 from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.rule import NicJudge, Problem, Rule

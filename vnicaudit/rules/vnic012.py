@@ -66,8 +66,8 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.machines import is_q35, modern_only_slot
-from vnicaudit.model.architectures import S390
 from vnicaudit.model.finding import Change
+from vnicaudit.model.guest_words import S390
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

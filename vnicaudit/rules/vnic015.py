@@ -100,7 +100,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     change = _change(subject, found)
     fix = _FIX if len(found) == 1 else _FIX_ALL
     yield Problem(
-        f"libvirt refuses the definition: {'; '.join(refusal.why for refusal in found)}",
+        f"libvirt refuses the definition: {'; '.join(refusal.reason for refusal in found)}",
         field=found[0].place,
         confidence=_confidence(subject),
         change=change,

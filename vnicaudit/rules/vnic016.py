@@ -92,12 +92,12 @@ _ORDER = (_ONE_GUEST, _RUNNING, _IN_GUEST, _ONE_HOST, _ALIKE, _ANYWHERE)
 
 def applies(subject: MacSubject) -> bool:
     """Any NIC that shares its address."""
-    return bool(subject.others)
+    return bool(subject.other_nics)
 
 
 def check(subject: MacSubject) -> Iterator[Problem]:
     """One problem, graded by the worst of the others, naming the first few."""
-    grades = [(_ORDER.index(_grade(subject.nic, other)), other) for other in subject.others]
+    grades = [(_ORDER.index(_grade(subject.nic, other)), other) for other in subject.other_nics]
     grades.sort(key=lambda pair: pair[0])
     severity, confidence, why = _ORDER[grades[0][0]]
     others = [other for _rank, other in grades]

@@ -60,8 +60,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.architectures import S390
 from vnicaudit.model.finding import Change
+from vnicaudit.model.guest_words import S390
 from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject

@@ -74,9 +74,9 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import NOVA_TAPS
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.knowledge.nova_releases import may_have_overrides
-from vnicaudit.model.architectures import X86
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.fix import Advice, SetProperty
+from vnicaudit.model.guest_words import X86
 from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.server import ServerConfig

@@ -14,7 +14,7 @@ from vnicaudit.audit.accepting.suppressions import IN_METADATA, MAX_PER_DOMAIN, 
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.settings.settings import load_settings
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.host import HostConfig
@@ -238,7 +238,7 @@ def test_usage_of_several_workers_is_merged_and_travels() -> None:
     encoded = [msgspec.msgpack.encode(worker.usage) for worker in workers]
     usages = [msgspec.msgpack.decode(data, type=Usage) for data in encoded]
     merged = Usage() | usages[0] | usages[1]
-    assert merged == Usage(used=frozenset({0}), judged=frozenset({0, 1}))
+    assert merged == Usage(used=frozenset({0}), judged_entries=frozenset({0, 1}))
     assert [(f.about.name, f.severity) for f in suppressor(*entries).unused(merged)] == [
         ("db-1", "low"),
         ("mail-1", "info"),

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.audit.clouds import config, flavor, port, server
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Effective
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import NicConfig

@@ -13,7 +13,7 @@ from tests.audit.clouds import TARGET, flavor, image, server
 from vnicaudit.audit.explain import layers
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.openstack import VIF_MODELS

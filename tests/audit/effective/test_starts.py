@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.effective import resolve
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.host import HostConfig

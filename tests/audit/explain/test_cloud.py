@@ -20,7 +20,7 @@ from vnicaudit.audit.explain import ExplainWork, layers
 from vnicaudit.audit.reading.nodes import NodesByHost
 from vnicaudit.audit.reading.servers import with_node, with_server
 from vnicaudit.audit.work import Assumptions
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig, Server
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.location import Location

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from vnicaudit.audit.explain import layers
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import (
     Domain,
     DomainConfig,

@@ -23,7 +23,7 @@ from tests.audit.clouds import (
 from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.audit.judging.catalogue import LoadedRule, RuleSet, shipped_catalogue
 from vnicaudit.audit.judging.domains import DomainAuditor
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.knowledge.fixes.wording import command_text, of_image, of_server
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import Change

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from vnicaudit.audit.judging.domains import DomainAuditor
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.host import HostConfig

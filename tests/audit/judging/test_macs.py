@@ -17,7 +17,7 @@ from vnicaudit.audit.judging.macs import MacTable, nics_seen
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import DescriptionKind, Domain, DomainState, Server
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.macs import NicSeen
@@ -69,7 +69,7 @@ def test_of_a_server_only_its_own_nics_are_compared() -> None:
             one.name, declared, one.location, nics, uuid=uuid, cloud=CloudServer(uuid, one.name)
         )
         table.take(nics_seen(server, "openstack:a"))
-    found = [(one.nic.domain, one.nic.index, len(one.others)) for one in table.subjects()]
+    found = [(one.nic.domain, one.nic.index, len(one.other_nics)) for one in table.subjects()]
     assert found == [("guest1", 0, 1), ("guest1", 1, 1)]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.options import knowledge, releases
 from vnicaudit.knowledge.nova_conf.resolve import as_of

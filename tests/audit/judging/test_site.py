@@ -16,7 +16,7 @@ from vnicaudit.audit.judging.site import differing_nodes, node_of
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
 

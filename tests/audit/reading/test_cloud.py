@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from msgspec.structs import replace
@@ -21,8 +19,6 @@ from tests.audit.clouds import (
     flavor,
     image,
     port,
-    put_in_place,
-    resolved,
     run_of,
     server,
 )
@@ -31,17 +27,15 @@ from vnicaudit.audit.reading.servers import with_server
 from vnicaudit.audit.reading.targets import unique_targets
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, NicsWork
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import MissingExtraError, TargetError
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState, LiveFacts
-from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.live import LiveDomain, LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.refs import mac_of, nic_index
 from vnicaudit.model.report import Audited, ReadError
 from vnicaudit.model.server import PortBinding
-from vnicaudit.platforms.libvirt import live as live_module
 
 URI = "qemu+ssh://cmp1/system"
 LEGACY = port("rtl8139")
@@ -53,25 +47,14 @@ XML = """<domain type='kvm'>{uuid}<name>instance-00000001</name>
 
 
 @pytest.fixture
-def cloud(monkeypatch: pytest.MonkeyPatch) -> FakeCloud:
-    return put_in_place(monkeypatch)
+def cloud() -> FakeCloud:
+    return FakeCloud()
 
 
 @pytest.fixture
-def live(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Domain | ReadError]]:
+def live(cloud: FakeCloud) -> dict[str, list[Domain | ReadError]]:
     """What each libvirt host has; tests fill it in."""
-    hosts: dict[str, list[Domain | ReadError]] = {}
-
-    def read(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | ReadError]:
-        del options
-        yield Host("cmp1", HostConfig(arch="x86_64"))
-        for item in hosts[uri]:
-            yield item if isinstance(item, ReadError) else LiveDomain(item, HostConfig())
-
-    monkeypatch.setattr(live_module, "read_live", read)
-    binding = "vnicaudit.platforms.libvirt.binding"  # nothing here needs libvirt-python
-    monkeypatch.setitem(sys.modules, binding, ModuleType(binding))
-    return hosts
+    return cloud.hosts
 
 
 def guest(number: int, *nics: tuple[str, str], uuid: str | None = None) -> Domain:
@@ -93,7 +76,7 @@ def guest(number: int, *nics: tuple[str, str], uuid: str | None = None) -> Domai
 class TestAlone:
     def test_servers_are_domains_and_are_judged(self, cloud: FakeCloud) -> None:
         cloud.clouds["prod"] = [server(1, LEGACY, port()), server(2)]
-        run = run_of(audit_work("VNIC001"))
+        run = run_of(cloud.work("VNIC001"))
         (found,) = findings(run.items([TARGET]))
         assert (found.rule, found.severity, found.owner) == ("VNIC001", "high", "nova")
         assert (found.about.name, found.about.id, mac_of(found.about), nic_index(found.about)) == (
@@ -108,7 +91,7 @@ class TestAlone:
 
     def test_images_and_flavors_are_judged_as_those_of_files(self, cloud: FakeCloud) -> None:
         cloud.clouds["prod"] = [image("old", hw_vif_model="e1000"), flavor()]
-        run = run_of(audit_work("VNIC062"))
+        run = run_of(cloud.work("VNIC062"))
         audited = [item for item in run.items([TARGET]) if isinstance(item, Audited)]
         assert [(item.scope, item.subject, item.target) for item in audited] == [
             ("image", "old", TARGET),
@@ -124,7 +107,7 @@ class TestAlone:
         cloud.clouds["prod"] = [one]
         cloud.clouds["admin"] = [replace(one, target="openstack:admin", name="renamed")]
         first, second = (
-            findings(run_of(audit_work("VNIC062")).items([name]))
+            findings(run_of(cloud.work("VNIC062")).items([name]))
             for name in (TARGET, "openstack:admin")
         )
         assert first[0].fingerprint == second[0].fingerprint
@@ -139,7 +122,7 @@ class TestAlone:
         cloud.clouds["admin"] = [replace(one, target="openstack:admin", location=place)]
         cloud.clouds["other"] = [replace(one, id="2"), replace(one, id=UUID.format(78))]
         first, second, others = (
-            findings(run_of(audit_work("VNIC066")).items([f"openstack:{name}"]))
+            findings(run_of(cloud.work("VNIC066")).items([f"openstack:{name}"]))
             for name in ("prod", "admin", "other")
         )
         assert [found.fingerprint for found in first] == [found.fingerprint for found in second]
@@ -149,18 +132,18 @@ class TestAlone:
         for identity, marks in (("1", 2), (UUID.format(77), 1)):
             one = replace(flavor("big", hw_vif_multiqueue_enabled="true"), id=identity)
             cloud.clouds["prod"] = [one, replace(one, name="renamed")]
-            found = findings(run_of(audit_work("VNIC066")).items([TARGET]))
+            found = findings(run_of(cloud.work("VNIC066")).items([TARGET]))
             assert len({finding.fingerprint for finding in found}) == marks
 
     def test_the_reader_is_given_the_name_and_the_deadline(self, cloud: FakeCloud) -> None:
-        run = AuditRun(audit_work(), RunOptions(jobs=1, live=LiveOptions(deadline=7.5)))
+        run = AuditRun(cloud.work(), RunOptions(jobs=1, live=LiveOptions(deadline=7.5)))
         assert list(run.items([TARGET])) == []
         assert cloud.asked == [("prod", 7.5)]
 
     def test_what_the_reader_says_at_its_end_is_kept(self, cloud: FakeCloud) -> None:
         cloud.notes = ("hosts are told to admins only",)
         cloud.calls = {"compute": 5, "network": 4}
-        run = run_of(audit_work())
+        run = run_of(cloud.work())
         list(run.items([TARGET]))
         (result,) = run.results
         assert (result.notes, result.calls) == (cloud.notes, cloud.calls)
@@ -168,7 +151,7 @@ class TestAlone:
     def test_two_names_of_one_cloud(self, cloud: FakeCloud) -> None:
         cloud.clouds["prod"] = [server(1, LEGACY)]
         cloud.clouds["admin"] = [server(1, LEGACY), server(2, LEGACY)]
-        run = run_of(audit_work("VNIC001"))
+        run = run_of(cloud.work("VNIC001"))
         found = findings(run.items([TARGET, "openstack:admin"]))
         assert [(f.about.name, f.location.target) for f in found] == [
             ("web-1", TARGET), ("web-2", TARGET),
@@ -179,7 +162,7 @@ class TestAlone:
 class TestFailure:
     def test_a_cloud_that_cannot_be_reached_failed(self, cloud: FakeCloud) -> None:
         cloud.failure = TargetError("Keystone refuses the password", file=TARGET)
-        run = run_of(audit_work("VNIC001"))
+        run = run_of(cloud.work("VNIC001"))
         assert list(run.items([TARGET])) == []
         (result,) = run.results
         assert (result.status, result.error) == (
@@ -189,7 +172,7 @@ class TestFailure:
     def test_what_was_read_before_is_reported(self, cloud: FakeCloud) -> None:
         cloud.clouds["prod"] = [server(1, LEGACY), ReadError("server x: no id", TARGET)]
         cloud.failure = KeyError("odd")
-        run = run_of(audit_work("VNIC001"))
+        run = run_of(cloud.work("VNIC001"))
         assert len(findings(run.items([TARGET]))) == 1
         (result,) = run.results
         assert (result.status, result.unread) == ("partial", 2)
@@ -200,7 +183,7 @@ class TestFailure:
     def test_without_openstacksdk_nothing_is_read(
         self, monkeypatch: pytest.MonkeyPatch, cloud: FakeCloud
     ) -> None:
-        monkeypatch.delitem(sys.modules, "vnicaudit.platforms.openstack.binding")
+        monkeypatch.delitem(sys.modules, "vnicaudit.platforms.openstack.binding", raising=False)
         monkeypatch.setitem(sys.modules, "openstack.config", None)
         with pytest.raises(MissingExtraError, match=r"pip install 'vnicaudit\[openstack\]'"):
             unique_targets([TARGET, "guest.xml"], every_platform().targets)
@@ -213,7 +196,7 @@ class TestLibvirt:
     ) -> None:
         cloud.clouds["prod"] = [server(1, LEGACY), server(2, LEGACY)]
         live[URI] = [guest(1, (MAC.format(16), "rtl8139"))]
-        run = run_of(audit_work("VNIC001"))
+        run = run_of(cloud.work("VNIC001"))
         found = findings(run.items([URI, TARGET]))
         assert [(f.about.name, mac_of(f.about), f.location.target) for f in found] == [
             ("instance-00000001", MAC.format(16), URI),
@@ -229,7 +212,7 @@ class TestLibvirt:
         cloud.clouds["prod"] = [server(1, LEGACY)]
         live[URI] = [guest(1, (MAC.format(16), "rtl8139"))]
         alone, joined = (
-            findings(run_of(audit_work("VNIC001")).items(names))
+            findings(run_of(cloud.work("VNIC001")).items(names))
             for names in ([TARGET], [TARGET, URI])
         )
         assert [f.fingerprint for f in alone] == [f.fingerprint for f in joined]
@@ -241,7 +224,7 @@ class TestLibvirt:
         cloud.clouds["prod"] = [one]
         bare = UUID.format(1).replace("-", "").upper()
         live[URI] = [guest(1, (MAC.format(16), "virtio"), uuid=bare)]
-        (domain,) = resolved(TARGET, URI)
+        (domain,) = cloud.resolved(TARGET, URI)
         assert (domain.declared.form, domain.declared.server) == ("live", one.declared.server)
         assert domain.cloud == one.cloud
 
@@ -250,7 +233,7 @@ class TestLibvirt:
     ) -> None:
         cloud.clouds["prod"] = [server(1, LEGACY)]
         live[URI] = [ReadError("no answer within 30 s", URI)]
-        run = run_of(audit_work("VNIC001"))
+        run = run_of(cloud.work("VNIC001"))
         (found,) = findings(run.items([TARGET, URI]))
         assert found.location.target == TARGET
         assert [(r.target, r.status) for r in run.results] == [(TARGET, "ok"), (URI, "failed")]
@@ -262,7 +245,7 @@ class TestLibvirt:
         other = "qemu+ssh://cmp2/system"
         cloud.clouds["prod"] = [server(1)]
         live[URI] = live[other] = [guest(1, (MAC.format(16), "virtio"))]
-        run = run_of(audit_work("VNIC001"))
+        run = run_of(cloud.work("VNIC001"))
         assert len(list(run.items([TARGET, URI, other]))) == 4, "two domains and two hosts"
         assert run.summary.domains == 2
 
@@ -272,7 +255,7 @@ class TestLibvirt:
         cloud.clouds["prod"] = []
         nameless = replace(guest(1, (MAC.format(16), "virtio")), uuid=None)
         live[URI] = [guest(2, (MAC.format(32), "virtio")), nameless]
-        assert [domain.declared.server for domain in resolved(TARGET, URI)] == [None, None]
+        assert [domain.declared.server for domain in cloud.resolved(TARGET, URI)] == [None, None]
 
     def test_bindings_are_those_of_the_domains_own_nics(self) -> None:
         """The order of Nova's ports is not that of the domain's NICs."""
@@ -321,7 +304,7 @@ class TestLibvirt:
             UUID.format(1), "-nodefaults", "-device", f"rtl8139,mac={MAC.format(16)}",
         ]  # fmt: skip
         (folder / "cmdline").write_bytes("\0".join(words).encode() + b"\0")
-        run = run_of(audit_work("VNIC001"))
+        run = run_of(cloud.work("VNIC001"))
         found = findings(run.items([str(folder), TARGET]))
         assert [(f.about.name, f.owner) for f in found] == [("instance-00000001", "nova")]
         assert run.summary.domains == 1
@@ -345,7 +328,7 @@ class TestFiles:
         for number in range(300 if jobs > 1 else 0):  # enough for worker processes
             (folder / f"{number:03}.txt").write_text("nothing of interest\n")
         cloud.clouds["prod"] = [server(1, LEGACY), server(2, LEGACY)]
-        run = AuditRun(audit_work("VNIC001"), RunOptions(jobs=jobs))
+        run = AuditRun(cloud.work("VNIC001"), RunOptions(jobs=jobs))
         found = findings(run.items([TARGET, str(folder)]))
         assert [f.location.file or f.location.target for f in found] == [
             str(folder / "two.xml"), TARGET, str(folder / "one.xml"),
@@ -359,14 +342,14 @@ class TestFiles:
         self, cloud: FakeCloud, folder: Path
     ) -> None:
         cloud.failure = TargetError("no answer", file=TARGET)
-        run = run_of(audit_work("VNIC001"))
+        run = run_of(cloud.work("VNIC001"))
         assert len(findings(run.items([str(folder), TARGET]))) == 2
         assert [r.status for r in run.results] == ["ok", "failed"]
 
     def test_standard_input_waits_too(self, cloud: FakeCloud, folder: Path) -> None:
         cloud.clouds["prod"] = [server(1, LEGACY)]
         with (folder / "one.xml").open("rb") as stream:
-            run = AuditRun(audit_work("VNIC001"), RunOptions(jobs=1), stdin=stream)
+            run = AuditRun(cloud.work("VNIC001"), RunOptions(jobs=1), stdin=stream)
             (found,) = findings(run.items(["-", TARGET]))
         assert found.location.file == "-"
 
@@ -396,7 +379,7 @@ class TestNova:
             server(2, host="cmp2"),
             server(3, host=None),
         ]
-        first, second, third = resolved(TARGET, file)
+        first, second, third = cloud.resolved(TARGET, file)
         kept = first.declared.server
         assert kept is not None
         assert kept.node is not None
@@ -413,7 +396,7 @@ class TestNova:
         file = nova_conf(tmp_path / "cmp1/nova.conf")
         cloud.clouds["prod"] = [server(1)]
         live[URI] = [guest(1, (MAC.format(16), "virtio"))]
-        (domain,) = resolved(TARGET, URI, file)
+        (domain,) = cloud.resolved(TARGET, URI, file)
         assert domain.declared.server is not None
         assert domain.declared.server.node is not None
         assert domain.declared.type == "kvm", "what libvirt says"
@@ -431,7 +414,7 @@ class TestNova:
         cloud.clouds["prod"] = [server(1), server(2, host="cmp2")]
         cloud.clouds["test"] = [server(3)]
         live[URI] = [guest(1, (MAC.format(16), "virtio"))] if met else []
-        run = run_of(NicsWork(Assumptions(), every_platform()))
+        run = run_of(NicsWork(Assumptions(), cloud.platforms))
         names = [TARGET, "openstack:test", file, other, *([URI] if met else [])]
         found = {}
         for item in run.items(names):
@@ -452,7 +435,7 @@ class TestNova:
     ) -> None:
         file = nova_conf(tmp_path / "cmp1/nova.conf")
         cloud.clouds["prod"] = cloud.clouds["again"] = [server(1)]
-        (domain,) = resolved(TARGET, "openstack:again", file)
+        (domain,) = cloud.resolved(TARGET, "openstack:again", file)
         assert domain.declared.server is not None
         assert domain.declared.server.node is not None
 
@@ -463,7 +446,7 @@ class TestNova:
         for name in ("one", "two"):
             file = nova_conf(tmp_path / name / "cmp1.conf", rx=1024)
             names = (TARGET, file) if name == "one" else (file, TARGET)
-            (domain,) = resolved(*names)
+            (domain,) = cloud.resolved(*names)
             effective = domain.nics[0].effective
             assert effective is not None
             assert effective.rx_queue_size.effective == 1024
@@ -476,7 +459,7 @@ class TestNova:
         second.write_text("[libvirt]\nrx_queue_size = 1024\n")
         cloud.clouds["prod"] = [server(1)]
         options = RunOptions(jobs=1, nova_config=(first, str(second)))
-        (domain,) = AuditRun(NicsWork(Assumptions(), every_platform()), options).items([TARGET])
+        (domain,) = AuditRun(NicsWork(Assumptions(), cloud.platforms), options).items([TARGET])
         assert isinstance(domain, Domain)
         effective = domain.nics[0].effective
         assert effective is not None
@@ -485,7 +468,7 @@ class TestNova:
     def test_one_that_names_no_host_is_said_so(self, cloud: FakeCloud, tmp_path: Path) -> None:
         file = nova_conf(tmp_path / "nova.conf")
         cloud.clouds["prod"] = [server(1)]
-        run = run_of(audit_work("VNIC001"))
+        run = run_of(cloud.work("VNIC001"))
         list(run.items([file, TARGET]))
         assert run.results[0].notes == (
             f"{file}: not joined with the servers of its host, as it is not known which one that "
@@ -505,7 +488,7 @@ class TestNova:
             nova_conf(tmp_path / name / "nova.conf", rx=size)
         cloud.clouds["prod"] = [server(1, host="a")]
         for rules, scopes in ((("VNIC069",), ["site"] * 3), (("VNIC001",), [])):
-            items = list(run_of(audit_work(*rules)).items([str(tmp_path), TARGET]))
+            items = list(run_of(cloud.work(*rules)).items([str(tmp_path), TARGET]))
             found = [i.scope for i in items if isinstance(i, Audited) and i.scope == "site"]
             assert found == scopes
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tests.audit.clouds import server
 from vnicaudit.audit.explain import layers
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import Layer, LayerFact

@@ -13,7 +13,7 @@ import pytest
 
 from vnicaudit.audit.reading.files import MAX_BYTES, Item, read_file, read_stream
 from vnicaudit.audit.reading.readers import HEAD, WHOLE
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import Content, FileKind, FileKinds
 from vnicaudit.model.report import ReadError

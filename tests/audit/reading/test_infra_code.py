@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.reading.files import read_file
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.finding import Change
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import ReadError

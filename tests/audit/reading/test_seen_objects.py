@@ -10,12 +10,10 @@ from tests.audit.clouds import (
     TARGET,
     UUID,
     FakeCloud,
-    audit_work,
     findings,
     flavor,
     image,
     port,
-    put_in_place,
     run_of,
     server,
 )
@@ -31,8 +29,8 @@ BIG = flavor("big", hw_vif_multiqueue_enabled="true")
 
 
 @pytest.fixture
-def cloud(monkeypatch: pytest.MonkeyPatch) -> FakeCloud:
-    return put_in_place(monkeypatch)
+def cloud() -> FakeCloud:
+    return FakeCloud()
 
 
 def seen_by(item: Image | Flavor) -> Image | Flavor:
@@ -46,7 +44,7 @@ def both(
     cloud: FakeCloud, first: list[CloudItem], second: list[CloudItem]
 ) -> tuple[AuditRun, list[Finding]]:
     cloud.clouds = {"prod": first, "again": second}
-    run = run_of(audit_work("VNIC001", "VNIC062", "VNIC066"))
+    run = run_of(cloud.work("VNIC001", "VNIC062", "VNIC066"))
     return run, findings(run.items([TARGET, AGAIN]))
 
 
@@ -127,7 +125,7 @@ def test_a_third_name_that_meets_the_second_only(cloud: FakeCloud) -> None:
         "again": [first, second, BIG],
         "third": [second, BIG],
     }
-    run = run_of(audit_work("VNIC066"))
+    run = run_of(cloud.work("VNIC066"))
     assert len(findings(run.items([TARGET, AGAIN, "openstack:third"]))) == 1
     assert run.results[2].notes == (
         f"the same cloud as {AGAIN}: 1 server, 1 flavor are in both, reported once",
@@ -136,7 +134,7 @@ def test_a_third_name_that_meets_the_second_only(cloud: FakeCloud) -> None:
 
 def test_of_one_cloud_nothing_is_left_out(cloud: FakeCloud) -> None:
     cloud.clouds["prod"] = [OLD, OLD]
-    assert len(findings(run_of(audit_work("VNIC062")).items([TARGET]))) == 2
+    assert len(findings(run_of(cloud.work("VNIC062")).items([TARGET]))) == 2
 
 
 def test_an_image_twice_in_one_answer(cloud: FakeCloud) -> None:
@@ -153,7 +151,7 @@ def test_who_sees_more_servers_decides_how_grave_it_is(cloud: FakeCloud) -> None
     )
     tenant = replace(seen_by(admin), servers=0)
     for first, second, target in ((admin, tenant, TARGET), (tenant, admin, AGAIN)):
-        run = run_of(audit_work("VNIC062"))
+        run = run_of(cloud.work("VNIC062"))
         cloud.clouds = {"prod": [first], "again": [second]}
         (item,) = [one for one in run.items([TARGET, AGAIN]) if isinstance(one, Audited)]
         assert (item.target, item.findings[0].severity) == (target, "medium")

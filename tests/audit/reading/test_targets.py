@@ -17,7 +17,7 @@ from vnicaudit.audit.reading.targets import (
     walk,
 )
 from vnicaudit.cli.options.cloud_filters import check_filters
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import UsageError
 from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import ReadError

@@ -18,8 +18,8 @@ import pytest
 from tests.adapters import open_endpoint
 from tests.bench.endpoints.left import gone, listens, marked, until
 from tests.not_run import not_run
+from vnicaudit.bench.endpoints.reach.transport import TransportOutput
 from vnicaudit.bench.endpoints.session import EndpointSession
-from vnicaudit.bench.endpoints.transport import Answer
 from vnicaudit.errors import EndpointError
 
 ROOT = Path(__file__).parents[3]
@@ -107,7 +107,7 @@ class Lost:
         self.whole = session._transport
         session._transport = session._supervisor._transport = self
 
-    def run(self, argv: object, seconds: float) -> Answer:
+    def run(self, argv: object, seconds: float) -> TransportOutput:
         """Nothing comes back."""
         del argv, seconds
         raise EndpointError("the connection is lost")

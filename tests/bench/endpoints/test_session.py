@@ -17,7 +17,7 @@ from tests.bench.endpoints.left import gone, listens, marked, until
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Endpoint, StartedProgram
 from vnicaudit.bench.endpoints import session as sessions
-from vnicaudit.bench.endpoints.process import Prefixed
+from vnicaudit.bench.endpoints.reach.process import Prefixed
 from vnicaudit.bench.endpoints.session import EndpointSession, open_session
 from vnicaudit.errors import EndpointError
 

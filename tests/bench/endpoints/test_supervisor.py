@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tests.not_run import not_run
 from vnicaudit.bench.endpoints import session as sessions
 from vnicaudit.bench.endpoints import supervisor
+from vnicaudit.bench.endpoints.reach.transport import TransportOutput
 from vnicaudit.bench.endpoints.session import EndpointSession, Program, open_session
 from vnicaudit.bench.endpoints.supervisor import Status, Supervisor, status_in
-from vnicaudit.bench.endpoints.transport import Answer
 from vnicaudit.errors import EndpointError
 
 ENDED = b"\nvnicaudit-supervisor ended 3 5 2\nhelloer"
@@ -57,11 +57,11 @@ class Answers:
         self._answers = list(answers)
         self.closed = False
 
-    def run(self, argv: Sequence[str], seconds: float) -> Answer:
+    def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
         """The next one; the last one for ever."""
         del argv, seconds
         one = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
-        return Answer(0, one, b"")
+        return TransportOutput(0, one, b"")
 
     def close(self) -> None:
         """Left."""

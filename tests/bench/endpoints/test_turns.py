@@ -15,7 +15,6 @@ import pytest
 from tests.adapters import open_endpoint
 from tests.bench.endpoints.left import until
 from tests.not_run import not_run
-from vnicaudit.bench.endpoints import turns
 from vnicaudit.bench.endpoints.addresses import place_of
 from vnicaudit.bench.endpoints.turns import TurnState, wait_for_turns
 from vnicaudit.errors import EndpointError
@@ -63,8 +62,7 @@ def another(place: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def test_the_second_waits_for_the_first(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "_PAUSE", 0.05)
+def test_the_second_waits_for_the_first(place: str) -> None:
     said: list[str] = []
     with closing(open_endpoint(place)) as end, another(place) as other:
         with pytest.raises(EndpointError) as error:
@@ -72,7 +70,7 @@ def test_the_second_waits_for_the_first(place: str, monkeypatch: pytest.MonkeyPa
         assert f"(process {other.pid} at " in str(error.value)
         assert said == []
         other.send_signal(signal.SIGKILL)  # the lock is let go when its lease ends
-        wait_for_turns([(place_of(end), end)], said.append)
+        wait_for_turns([(place_of(end), end)], said.append, pause=0.05)
     assert len(said) <= 1  # it may have been gone already
     assert all(text.startswith(f"waits for its turn at {place}: ") for text in said)
 
@@ -81,9 +79,12 @@ def test_who_measures_elsewhere_on_the_machine_is_no_holder_here(place: str) -> 
     """Neither told as one, nor, where it is ourselves, taken for having the lock here too."""
     with namespace(f"vnx{os.getpid()}") as elsewhere, closing(open_endpoint(elsewhere)) as ours:
         wait_for_turns([(place_of(ours), ours)], pytest.fail, seconds=0.0)
-        with closing(open_endpoint(place)) as end, another(place) as other:
-            with pytest.raises(EndpointError) as error:
-                wait_for_turns([(place_of(end), end)], pytest.fail, seconds=0.0)
+        with (
+            closing(open_endpoint(place)) as end,
+            another(place) as other,
+            pytest.raises(EndpointError) as error,
+        ):
+            wait_for_turns([(place_of(end), end)], pytest.fail, seconds=0.0)
     assert f"(process {other.pid} at " in str(error.value)
     assert f"process {os.getpid()} " not in str(error.value)
 
@@ -130,17 +131,14 @@ class Place:
         return self._answers.pop(0)
 
 
-def test_each_place_once_and_in_the_order_of_their_identities(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(turns, "_PAUSE", 0.0)
+def test_each_place_once_and_in_the_order_of_their_identities() -> None:
     asked: list[str] = []
     said: list[str] = []
     busy = TurnState(False, ("0123 process 7 at kvm7, since now\x1b[2J",))
     target = Place("b", [busy, busy, TurnState(True)], asked)
     peer = Place("a", [TurnState(None)], asked)
     ends = [(("2",), target), (("2",), target), (("1",), peer)]
-    wait_for_turns(ends, said.append)  # type: ignore[arg-type]
+    wait_for_turns(ends, said.append, pause=0.0)  # type: ignore[arg-type]
     assert asked == ["a", "b", "b", "b"]
     assert said == [
         "other measurements at a would not be noticed: no lock can be taken there",

@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bench.engines.here import Here
-from vnicaudit.bench.engines._dnsperf_run import StuckError, busiest, concurrent_command, generators
+from vnicaudit.bench.engines._dnsperf.query_run import (
+    StuckError,
+    busiest,
+    concurrent_command,
+    generators,
+)
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran
 

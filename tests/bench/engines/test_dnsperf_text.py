@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.bench.engines._dnsperf_text import Bucket, Statistics, percentile, statistics
+from vnicaudit.bench.engines._dnsperf.text import Bucket, Statistics, percentile, statistics
 from vnicaudit.errors import MeasureError
 
 DATA = Path(__file__).parent / "data" / "dnsperf"
@@ -36,7 +36,7 @@ def test_every_number_is_that_of_its_line(name: str) -> None:
     lines = [line.split() for line in text(name).splitlines()]
     assert ["Queries", "sent:", str(read.sent)] in lines
     assert ["Queries", "completed:", str(read.completed)] in [line[:3] for line in lines]
-    assert ["Queries", "lost:", str(read.lost)] in [line[:3] for line in lines]
+    assert ["Queries", "lost:", str(read.lost_queries)] in [line[:3] for line in lines]
     assert ["Run", "time", "(s):", f"{read.seconds:.6f}"] in lines
     assert ["Queries", "per", "second:", f"{read.rate:.6f}"] in lines
     mean, least, most = (f"{us / 1e6:.6f}" for us in (read.mean, read.least, read.most))

@@ -21,8 +21,9 @@ from tests.bench.engines.iperf3_recorded import text
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Endpoint, Ends, Measured
 from vnicaudit.bench.engines import iperf3
-from vnicaudit.bench.engines._iperf3 import command, pairs, places, result
+from vnicaudit.bench.engines._iperf3 import command, pairs, places
 from vnicaudit.bench.engines._iperf3.command import Iperf3Load
+from vnicaudit.bench.engines._iperf3.result import measure_packet_rate as searched
 from vnicaudit.bench.search import LoadTrial, Searched
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Workload
@@ -213,9 +214,7 @@ def test_the_packet_rate_at_a_given_load(ends: Ends) -> None:
 
 
 @pytest.mark.parametrize("direction", ["tx", "rx"])
-def test_the_packet_rate_is_searched_for(
-    ends: Ends, direction: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_packet_rate_is_searched_for(ends: Ends, direction: str) -> None:
     trials: list[LoadTrial] = []
 
     def one_trial(trial: Callable[[float, float], LoadTrial], start: float) -> Searched:
@@ -233,20 +232,16 @@ def test_the_packet_rate_is_searched_for(
         assert len(found.raw) == 4
         return abs(trial.offered / 2000 - 1)
 
-    monkeypatch.setattr(result, "search", one_trial)
-    wanted = workload(pattern="udp-pps", direction=direction)
-    assert clearest(lambda: iperf3.measure(wanted, ends), deviation, 0.15) <= 0.15
+    wanted = plan(ends, pattern="udp-pps", direction=direction)
+    assert clearest(lambda: searched(wanted, ends, one_trial), deviation, 0.15) <= 0.15
 
 
 @pytest.mark.parametrize("rate", [0.0, 1000.0])
-def test_a_search_that_found_nothing_is_an_error(
-    ends: Ends, rate: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_that_found_nothing_is_an_error(ends: Ends, rate: float) -> None:
     def nothing(*_: object) -> Searched:
         return Searched(rate, 0.0, None, (), False, rate == 0, "why")
 
-    monkeypatch.setattr(result, "search", nothing)
-    found = iperf3.measure(workload(pattern="udp-pps", direction="rx"), ends)
+    found = searched(plan(ends, pattern="udp-pps", direction="rx"), ends, nothing)
     assert (found.error, found.values) == ("iperf3: why", {})
 
 
@@ -259,8 +254,8 @@ def as_here(endpoint: Endpoint) -> Here:
     return endpoint
 
 
-def plan(ends: Ends) -> Iperf3Load:
-    return command.plan(workload(), places.place(ends.target), places.place(ends.peer))
+def plan(ends: Ends, **asked: Any) -> Iperf3Load:
+    return command.plan(workload(**asked), places.place(ends.target), places.place(ends.peer))
 
 
 def programs(folder: Path, script: str) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.bench.engines._listening import client_error, require_success
+from vnicaudit.bench.engines._programs.listening import client_error, require_success
 from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import Ran
 

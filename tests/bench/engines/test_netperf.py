@@ -16,7 +16,7 @@ from vnicaudit.bench.engines import netperf
 from vnicaudit.bench.engines._netperf.command import SELECTORS, TESTS, client, servers
 from vnicaudit.bench.engines._netperf.output import parse_output
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.bench.registry import ENGINES
+from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.errors import MeasureError, UsageError
 from vnicaudit.model.measurement import Workload
 

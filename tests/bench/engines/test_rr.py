@@ -14,7 +14,7 @@ from vnicaudit.bench.contract import Ends, Measured
 from vnicaudit.bench.engines import rr
 from vnicaudit.bench.histogram import decode
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.bench.registry import ENGINES
+from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.model.measurement import Direction, Ran, Workload
 

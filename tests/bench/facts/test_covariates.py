@@ -7,7 +7,6 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Sequence
-from types import SimpleNamespace
 
 import pytest
 
@@ -15,9 +14,9 @@ from tests.adapters import ADAPTERS
 from tests.bench.engines.here import Here
 from tests.bench.facts.test_qemu_cpu import running_qemu, wait_for
 from vnicaudit.bench.contract import Endpoint, Ends, Measured, StartedProgram
-from vnicaudit.bench.facts import covariates
 from vnicaudit.bench.facts.covariates import Watch
-from vnicaudit.bench.facts.cpu import Used
+from vnicaudit.bench.facts.cpu import BootTime, CpuReading, Ticks
+from vnicaudit.bench.facts.end_reading import EndReading
 from vnicaudit.bench.facts.guest_process import GuestHost
 from vnicaudit.errors import ActionError, EndpointError
 from vnicaudit.model.measurement import Covariates, CpuUse, Path, Ran
@@ -103,22 +102,16 @@ def test_what_a_lost_end_says_is_not_known_and_no_error() -> None:
     assert found.cpu.peer >= 0.9 * 0.5e6
 
 
-def test_how_long_the_load_was_in_fact_is_the_engines_to_say(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    readings = {"target": [0.0, 14e6], "peer": [0.0, 7e6]}
-    monkeypatch.setattr(
-        covariates,
-        "read_end",
-        lambda end, _which, _address: SimpleNamespace(
-            cpu=readings[end.url].pop(0), nics=None, pressure=None
-        ),
-    )
-    monkeypatch.setattr(
-        covariates, "use_between", lambda before, after: Used(after - before, seconds=15.0)
-    )
+def test_how_long_the_load_was_in_fact_is_the_engines_to_say() -> None:
+    spent = {"target": [0, 1400], "peer": [0, 700]}
+
+    def read(end: Endpoint, _which: object, _address: object) -> EndReading:
+        user = spent[end.url].pop(0)
+        clock = BootTime(15.0 if user else 0.0, 100, f"boot of {end.url}")
+        return EndReading(CpuReading(clock, Ticks(user, *[0] * 7), {}), None, None)
+
     with Here("target") as target, Here("peer") as peer:
-        watch = Watch(ends(target, peer), PATH, None, None)
+        watch = Watch(ends(target, peer), PATH, None, None, read)
         watch.begin()
         found = watch.end(Measured(seconds=10.0, load_seconds=14.0), 2.0)
     assert found.cpu.target == pytest.approx(10e6)

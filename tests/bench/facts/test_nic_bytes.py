@@ -83,6 +83,6 @@ def test_this_machine() -> None:
         for end in ("target", "peer"):
             found = read_end(here, end, "127.0.0.1").nics
             assert found is not None
-            assert found.named == "lo"
+            assert found.subject_nic == "lo"
             assert "lo" in found.counters
         assert len(here.commands) == 2

@@ -54,7 +54,7 @@ def own(count: int) -> NicBytes:
 
 
 def other(nic: str, count: int) -> NicBytes:
-    return NicBytes("target", nic, count, named=False)
+    return NicBytes("target", nic, count, is_subject=False)
 
 
 @pytest.mark.parametrize("counted", [95 * MB, 104 * MB])
@@ -117,7 +117,7 @@ def test_counters_of_32_bits_that_wrapped() -> None:
 def test_what_is_not_known() -> None:
     def why(before: NicReading | None, after: NicReading | None) -> str:
         found = check_path("peer", before, after, 100 * MB, lambda _nic: None)
-        assert [nic.named for nic in found.nics] == [True] * len(found.nics)
+        assert [nic.is_subject for nic in found.nics] == [True] * len(found.nics)
         return found.unchecked
 
     assert why(None, reading()) == why(reading(), None)

@@ -34,7 +34,7 @@ def watched(
 
 
 def names(found: list[NicBytes]) -> list[tuple[str, str, bool]]:
-    return [(nic.end, nic.nic, nic.named) for nic in found]
+    return [(nic.end, nic.nic, nic.is_subject) for nic in found]
 
 
 def run(links: TwoLinks, address: str) -> list[NicBytes]:
@@ -104,7 +104,7 @@ def test_next_hops_are_one_way(links: TwoLinks) -> None:
         links.send(ETH1, SENT // 2)
 
     watch, found = watched(links, "203.0.113.1", by_both)
-    assert [(nic.end, nic.named) for nic in found] == [("target", True), ("peer", True)]
+    assert [(nic.end, nic.is_subject) for nic in found] == [("target", True), ("peer", True)]
     assert found[1].bytes >= SENT
     assert list(watch.unchecked.values()) == ["the address is on lo, which carries nothing itself"]
 

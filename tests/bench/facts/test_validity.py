@@ -109,7 +109,7 @@ def test_the_generator_had_no_cpu(covariates: Covariates, code: list[str], text:
 
 
 OWN = NicBytes("target", "vgt0", 2_600)
-OTHER = NicBytes("target", "vgt1", 803_000_000, named=False)
+OTHER = NicBytes("target", "vgt1", 803_000_000, is_subject=False)
 PEER = NicBytes("peer", "eth0", 810_000_000)
 
 
@@ -120,7 +120,7 @@ def test_the_payload_took_another_nic() -> None:
         "the payload of 800 MB took another NIC of the target: vgt1 803 MB, but vgt0, which the "
         "result is about, 2.6 kB"
     )
-    at_the_peer = NicBytes("peer", "lo", 805_000_000, named=False)
+    at_the_peer = NicBytes("peer", "lo", 805_000_000, is_subject=False)
     both = Covariates(payload=800e6, nics=(OWN, OTHER, PEER, at_the_peer))
     assert codes(both) == ["wrong-path", "wrong-path"]
     assert codes(Covariates(payload=800e6, nics=(OWN, PEER))) == []  # nothing carried it

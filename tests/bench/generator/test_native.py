@@ -16,7 +16,7 @@ import pytest
 
 from tests.bench.generator.roles import TOKEN, Roles, group_lives, listens, result_of, until
 from tests.not_run import not_run
-from vnicaudit.bench.engines._patterns import Pattern
+from vnicaudit.bench.engines._rr.patterns import Pattern
 from vnicaudit.bench.engines._rr.report import report_of
 from vnicaudit.bench.generator.native_source import FLAGS, NAME, PARTS, native_source
 from vnicaudit.bench.generator.program.seal import sealed_token

@@ -20,8 +20,7 @@ def test_no_wait_is_longer_than_a_signal_may_go_unheard(monkeypatch: pytest.Monk
         return (sources if now[0] >= 103 else []), [], []
 
     monkeypatch.setattr(select, "select", waiting)
-    monkeypatch.setattr(task, "clock", lambda: now[0])
-    assert task.ready_of(["pipe"], 160.0) == ["pipe"]
+    assert task.ready_of(["pipe"], 160.0, lambda: now[0]) == ["pipe"]
     assert waits == [task.SLICE] * 6
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from vnicaudit.bench.generator.program import requests, worker
+from vnicaudit.bench.generator.program import worker
 from vnicaudit.bench.generator.program.requests import Requester
 from vnicaudit.bench.generator.program.task import Failure, Task
 
@@ -21,11 +21,8 @@ class Clock:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    found = Clock()
-    monkeypatch.setattr(requests, "clock", found)
-    monkeypatch.setattr(worker, "clock", found)
-    return found
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture
@@ -35,9 +32,9 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
         yield here, there
 
 
-def _requester(sock: socket.socket, **changes: float) -> Requester:
+def _requester(clock: Clock, sock: socket.socket, **changes: float) -> Requester:
     task = Task("rr", 1, 1, 1, 1, 0.0, 10.0, 0.0)._replace(**changes)  # type: ignore[arg-type]
-    found = Requester(task, [sock], 0.0, strict=True)
+    found = Requester(task, [sock], 0.0, strict=True, clock=clock)
     for link in found.links.values():
         found.watch(link, 1)
         found.opened(link)
@@ -55,7 +52,7 @@ def test_what_had_to_wait_is_counted_from_when_it_was_due(
     clock: Clock, ends: tuple[socket.socket, socket.socket]
 ) -> None:
     """Ten a second, and half a second of silence: five requests waited, not one."""
-    found = _requester(ends[0], rate=10.0)
+    found = _requester(clock, ends[0], rate=10.0)
     clock.now = 0.5
     for _ in range(5):
         _answer(found, ends[1])
@@ -67,7 +64,7 @@ def test_what_had_to_wait_is_counted_from_when_it_was_due(
 def test_without_a_rate_the_next_request_begins_with_the_last_answer(
     clock: Clock, ends: tuple[socket.socket, socket.socket]
 ) -> None:
-    found = _requester(ends[0])
+    found = _requester(clock, ends[0])
     clock.now = 0.5
     for _ in range(5):
         _answer(found, ends[1])
@@ -78,7 +75,7 @@ def test_without_a_rate_the_next_request_begins_with_the_last_answer(
 def test_warm_up_and_what_comes_after_the_window_do_not_count(
     clock: Clock, ends: tuple[socket.socket, socket.socket]
 ) -> None:
-    found = _requester(ends[0], warmup=1.0, seconds=1.0)
+    found = _requester(clock, ends[0], warmup=1.0, seconds=1.0)
     for now in (0.9, 1.0, 1.9, 2.0, 2.1):
         clock.now = now
         _answer(found, ends[1])
@@ -88,7 +85,7 @@ def test_warm_up_and_what_comes_after_the_window_do_not_count(
 def test_a_request_that_has_no_answer_is_not_forgotten(
     clock: Clock, ends: tuple[socket.socket, socket.socket]
 ) -> None:
-    found = _requester(ends[0], rate=10.0)
+    found = _requester(clock, ends[0], rate=10.0)
     clock.now = 2.0
     _answer(found, ends[1])
     found.marks = [worker.Mark(0.0, 0.0, 0.0, 0.0), worker.Mark(10.0, 0.1, 0.05, 0.0)]
@@ -101,7 +98,7 @@ def test_a_request_that_has_no_answer_is_not_forgotten(
 def test_a_late_request_is_counted_as_late_only_where_a_connection_was_free(
     clock: Clock, ends: tuple[socket.socket, socket.socket]
 ) -> None:
-    found = _requester(ends[0], rate=10.0)
+    found = _requester(clock, ends[0], rate=10.0)
     _answer(found, ends[1])
     clock.now = 0.2
     found.launch(clock.now)
@@ -110,11 +107,11 @@ def test_a_late_request_is_counted_as_late_only_where_a_connection_was_free(
     assert found.late == 1
 
 
-@pytest.mark.usefixtures("clock")
 def test_an_answer_to_no_request_is_no_answer(
+    clock: Clock,
     ends: tuple[socket.socket, socket.socket],
 ) -> None:
-    found = _requester(ends[0], rate=10.0)
+    found = _requester(clock, ends[0], rate=10.0)
     _answer(found, ends[1])
     ends[1].sendall(b"y")
     (link,) = found.links.values()
@@ -122,11 +119,11 @@ def test_an_answer_to_no_request_is_no_answer(
         found.readable(link)
 
 
-@pytest.mark.usefixtures("clock")
 def test_a_connection_that_ends_is_a_failure(
+    clock: Clock,
     ends: tuple[socket.socket, socket.socket],
 ) -> None:
-    found = _requester(ends[0])
+    found = _requester(clock, ends[0])
     ends[1].close()
     (link,) = found.links.values()
     with pytest.raises(Failure, match="a connection was lost"):

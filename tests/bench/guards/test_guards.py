@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.guards.canned import WAY, ends
-from vnicaudit.bench.registry import GUARDS
+from vnicaudit.bench.profiles.registry import GUARDS
 
 
 def test_a_file_in_the_folder_is_one() -> None:

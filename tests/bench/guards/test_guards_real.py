@@ -11,7 +11,7 @@ from tests.adapters import open_endpoint
 from tests.bench.guards.canned import WAY
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.registry import GUARDS
+from vnicaudit.bench.profiles.registry import GUARDS
 
 
 @pytest.fixture

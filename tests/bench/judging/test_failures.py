@@ -156,7 +156,7 @@ def test_where_all_is_dead_it_gives_up_and_tells_what_was_seen_before() -> None:
     dead = fails("silent", BAD, "iperf3: nothing arrived in 1 s")
     for orders in ORDERS:
         step, _decision = measured(orders, dead, dead)
-        assert (step.action, step.why) == (
+        assert (step.action, step.reason) == (
             "give-up",
             "6 runs in a row came to nothing; the last: iperf3: nothing arrived in 1 s; "
             "guard rail path_mtu saw before the first run: 1500 B: none passed",

@@ -86,7 +86,7 @@ class TestRunsThatDoNotCount:
             assert step(samples).action == wanted
 
     def test_the_user_is_told_why(self) -> None:
-        assert step([spoiled("after", 0)]).why == "it does not count: steal 4.1 %"
+        assert step([spoiled("after", 0)]).reason == "it does not count: steal 4.1 %"
 
     def test_a_block_with_one_given_up_is_finished(self) -> None:
         samples = mixed(steady(9e9, 5), steady(18e9, 4)) + [spoiled("after", 4)] * 3

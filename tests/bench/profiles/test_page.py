@@ -10,8 +10,8 @@ from docs import generate_profiles
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.keys import ProfileTable, WorkloadTable
 from vnicaudit.bench.profiles.load import shipped_profiles
+from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.bench.profiles.table import Kind, descriptions
-from vnicaudit.bench.registry import ENGINES
 
 
 def text() -> str:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path as File
-from types import SimpleNamespace
+from typing import ClassVar, Generic, TypeVar
 
-import pytest
 from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP
+from vnicaudit.base.clock import Clock
 from vnicaudit.bench import history
-from vnicaudit.bench.contract import Ends, Measured, Needs, StartedProgram
+from vnicaudit.bench.contract import Ends, Measured, Needs, SettledWorkload, StartedProgram
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.registry import GUARDS
-from vnicaudit.bench.running import collector
+from vnicaudit.bench.profiles.registry import BenchPlugins
 from vnicaudit.bench.running.arms import Arm, OpenedArm, Switch
 from vnicaudit.bench.running.collector import Collector, SamplingContext
 from vnicaudit.bench.running.forecast import Ahead, VisitPlan
@@ -95,7 +95,9 @@ Outcome = Callable[[Workload, Ends, int], "float | Measured"]
 class Engine:
     """Measures what ``outcome`` says: of the workload, the ends, and the number of the run."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    PATTERNS: ClassVar[dict[str, tuple[str, ...]]] = {"tcp": ("goodput",)}
+
+    def __init__(self, outcome: Outcome = lambda *_: 1e9) -> None:
         self.outcome = outcome
         self.runs: list[tuple[str, float]] = []
 
@@ -103,19 +105,19 @@ class Engine:
         del workload
         return Needs()
 
+    def check(self, workload: Workload) -> None:
+        """All can be run."""
+
+    def settled(self, workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
+        del ends
+        return SettledWorkload(workload)
+
     def measure(self, workload: Workload, ends: Ends) -> Measured:
         self.runs.append((workload.id, workload.seconds))
         value = self.outcome(workload, ends, len(self.runs))
         if isinstance(value, Measured):
             return value
         return Measured(values={"goodput": value}, seconds=workload.seconds)
-
-
-def install(monkeypatch: pytest.MonkeyPatch, outcome: Outcome) -> Engine:
-    """Have every workload run by it."""
-    engine = Engine(outcome)
-    monkeypatch.setattr(collector, "ENGINES", SimpleNamespace(load=lambda _name: engine))
-    return engine
 
 
 class Guard:
@@ -142,9 +144,26 @@ class Guard:
         return self.troubles.get(before, "")
 
 
-def guarded(monkeypatch: pytest.MonkeyPatch, guard: Guard) -> None:
-    """Have it be the only guard rail."""
-    monkeypatch.setattr(GUARDS, "load", lambda _name: guard)
+T = TypeVar("T")
+
+
+class Only(Generic[T]):
+    """A registry of one, which is all that can be asked for."""
+
+    def __init__(self, one: T, *names: str) -> None:
+        self._one = one
+        self._names = names
+
+    def names(self) -> tuple[str, ...]:
+        return self._names
+
+    def load(self, _name: str) -> T:
+        return self._one
+
+
+def plugins(engine: Engine | None = None, guard: Guard | None = None) -> BenchPlugins:
+    """Every workload is run by that engine, and every guard rail is that one."""
+    return BenchPlugins(Only(engine or Engine()), Only(guard or Guard(), "ping"))
 
 
 class Told:
@@ -184,11 +203,23 @@ def profile(*workloads: Workload, runs: int = 2, **more: object) -> Profile:
 
 
 def collecting(
-    state: File, one: Profile, told: Told, states: dict[str, tuple[str, ...]] | None = None
+    state: File,
+    one: Profile,
+    told: Told,
+    engine: Engine | None = None,
+    states: dict[str, tuple[str, ...]] | None = None,
+    clock: Clock = time,
 ) -> tuple[Collector, history.StoredMeasurement]:
     """A collector, and where it keeps its samples."""
     kept = history.new_measurement(state)
     work = SamplingContext(
-        one, ValidityLimits(), Switch(states or {}), kept, told, VisitPlan(1, one.looks)
+        one,
+        ValidityLimits(),
+        Switch(states or {}),
+        kept,
+        told,
+        VisitPlan(1, one.looks),
+        plugins(engine),
+        clock,
     )
     return Collector(work), kept

@@ -12,11 +12,11 @@ from tests.bench.judging.made import TCP
 from tests.bench.running.fakes import (
     RR,
     End,
+    Engine,
     Outcome,
     Told,
     Watching,
     collecting,
-    install,
     opened,
     profile,
 )
@@ -48,11 +48,11 @@ def judged(one: collector.Collector, terms: Terms, arms: tuple[str, ...]) -> Jud
 SINGLE = Terms(looks=(3,), alphas=(0.05,), design="single")
 
 
-def test_the_order_is_that_of_the_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, lambda *_: 1e9)
+def test_the_order_is_that_of_the_seed(tmp_path: Path) -> None:
+    engine = Engine()
     orders = []
     for seed in (1, 1, 2):
-        one, kept = collecting(tmp_path, profile(TCP, RR), Told())
+        one, kept = collecting(tmp_path, profile(TCP, RR), Told(), engine)
         plan = blocks(("a", "b"), ("tcp", "rr"), 4, seed)
         one.collect(plan, {"a": opened("a"), "b": opened("b")}, go_on)
         orders.append([(each.arm, each.workload, each.block) for each in kept.samples()])
@@ -61,26 +61,22 @@ def test_the_order_is_that_of_the_seed(tmp_path: Path, monkeypatch: pytest.Monke
     assert orders[0] == orders[1] != orders[2]
 
 
-def test_what_tools_said_is_on_disk_and_not_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_tools_said_is_on_disk_and_not_in_memory(tmp_path: Path) -> None:
     said = Ran(("iperf3",), 0, "{}")
-    install(monkeypatch, lambda *_: Measured(values={"goodput": 1.0}, seconds=10, raw=(said,)))
+    engine = Engine(lambda *_: Measured(values={"goodput": 1.0}, seconds=10, raw=(said,)))
     told = Told()
-    one, kept = collecting(tmp_path, profile(), told)
+    one, kept = collecting(tmp_path, profile(), told, engine)
     one.collect(slots(), {"a": opened()}, go_on)
     assert [each.raw for each in one.samples] == [()] * 3
     assert [each.raw for each in kept.samples()] == [(said,)] * 3
     assert [each.values for each in told.samples] == [{"goodput": 1.0}] * 3
 
 
-def test_a_run_that_does_not_count_is_repeated_twice_at_most(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(monkeypatch, lambda *_: 1e9)
+def test_a_run_that_does_not_count_is_repeated_twice_at_most(tmp_path: Path) -> None:
+    engine = Engine()
     watching, told = Watching(), Told()
     watching.steal = [5.0, 5.0, 5.0, 0.0, 5.0, 0.0]
-    one, _kept = collecting(tmp_path, profile(), told)
+    one, _kept = collecting(tmp_path, profile(), told, engine)
     one.collect(slots(), {"a": opened(watching=watching)}, judged(one, SINGLE, ("a",)))
     assert [(each.block, each.valid) for each in one.samples] == [
         (0, False), (0, False), (0, False), (1, True), (2, False), (2, True),
@@ -90,11 +86,9 @@ def test_a_run_that_does_not_count_is_repeated_twice_at_most(
     assert told.said == [f"it does not count: {reason}"] * 3 + ["all 3 runs of each arm are made"]
 
 
-def test_an_engine_that_fails_has_no_values(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(monkeypatch, lambda *_: Measured(values={"goodput": 1.0}, error="refused"))
-    one, _kept = collecting(tmp_path, profile(), Told())
+def test_an_engine_that_fails_has_no_values(tmp_path: Path) -> None:
+    engine = Engine(lambda *_: Measured(values={"goodput": 1.0}, error="refused"))
+    one, _kept = collecting(tmp_path, profile(), Told(), engine)
     one.collect(slots(1), {"a": opened()}, go_on)
     (only,) = one.samples
     assert (only.valid, only.reason, only.values) == (False, "refused", {})
@@ -102,11 +96,9 @@ def test_an_engine_that_fails_has_no_values(
     assert only.failure == "tool"
 
 
-def test_an_engine_that_measures_nothing_does_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(monkeypatch, lambda *_: Measured(seconds=10))
-    one, _kept = collecting(tmp_path, profile(), Told())
+def test_an_engine_that_measures_nothing_does_not_count(tmp_path: Path) -> None:
+    engine = Engine(lambda *_: Measured(seconds=10))
+    one, _kept = collecting(tmp_path, profile(), Told(), engine)
     one.collect(slots(1), {"a": opened()}, go_on)
     (only,) = one.samples
     assert (only.valid, only.reason) == (False, "the engine measured nothing")
@@ -122,9 +114,7 @@ PING = """PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.
 """
 
 
-def test_ping_is_asked_after_a_run_that_came_to_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ping_is_asked_after_a_run_that_came_to_nothing(tmp_path: Path) -> None:
     """And after the first that counts, so that it is known what it says when all is well."""
 
     class Peer(End):
@@ -133,11 +123,11 @@ def test_ping_is_asked_after_a_run_that_came_to_nothing(
             return replace(ran, code=1, stdout=PING) if argv[0] == "ping" else ran
 
     silent = Measured(error="timed out", failure="silent")
-    install(monkeypatch, lambda _w, _e, number: silent if number in (1, 4) else 1e9)
+    engine = Engine(lambda _w, _e, number: silent if number in (1, 4) else 1e9)
     peer = Peer("netns://peer")
     arm = opened()
     arm = arm._replace(ends=arm.ends._replace(peer=peer))
-    one, kept = collecting(tmp_path, profile(), Told())
+    one, kept = collecting(tmp_path, profile(), Told(), engine)
     one.collect(slots(4), {"a": arm}, go_on)
     nothing = Witness(False, "0 of 3 answered")
     assert [each.witness for each in one.samples] == [nothing, nothing, None, nothing]
@@ -145,11 +135,11 @@ def test_ping_is_asked_after_a_run_that_came_to_nothing(
     assert peer.ran == ["ping -q -c 3 -i 0.2 -W 2 192.0.2.1"] * 3
 
 
-def test_without_ping_there_is_no_witness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, lambda *_: Measured(error="timed out", failure="silent"))
+def test_without_ping_there_is_no_witness(tmp_path: Path) -> None:
+    engine = Engine(lambda *_: Measured(error="timed out", failure="silent"))
     arm = opened()
     arm.ends.peer.fails["ping"] = 127  # type: ignore[attr-defined]
-    one, _kept = collecting(tmp_path, profile(), Told())
+    one, _kept = collecting(tmp_path, profile(), Told(), engine)
     one.collect(slots(1), {"a": arm}, go_on)
     (only,) = one.samples
     said = "ping is not installed: iputils-ping (apt), iputils (dnf)"
@@ -167,19 +157,17 @@ def losing(*numbers: int) -> Outcome:
     return outcome
 
 
-def test_an_end_that_stays_lost_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, losing(2, 3, 4))
-    one, kept = collecting(tmp_path, profile(), Told())
+def test_an_end_that_stays_lost_ends_it(tmp_path: Path) -> None:
+    engine = Engine(losing(2, 3, 4))
+    one, kept = collecting(tmp_path, profile(), Told(), engine)
     with pytest.raises(EndpointError, match=r"^ssh://gen1: gone$"):
         one.collect(slots(), {"a": opened()}, judged(one, SINGLE, ("a",)))
     assert [each.valid for each in kept.samples()] == [True, False, False]
 
 
-def test_an_end_that_comes_back_is_no_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(monkeypatch, losing(1, 2, 4, 5))
-    one, _kept = collecting(tmp_path, profile(), Told())
+def test_an_end_that_comes_back_is_no_error(tmp_path: Path) -> None:
+    engine = Engine(losing(1, 2, 4, 5))
+    one, _kept = collecting(tmp_path, profile(), Told(), engine)
     one.collect(slots(), {"a": opened()}, judged(one, SINGLE, ("a",)))
     assert [each.valid for each in one.samples] == [False, False, True, False, False, True, True]
     assert one.samples[0].reason == "ssh://gen1: gone"
@@ -187,13 +175,11 @@ def test_an_end_that_comes_back_is_no_error(
     assert [each.failure for each in one.samples[:3]] == ["lost", "lost", None]
 
 
-def test_a_switch_that_fails_is_an_end_that_is_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine = install(monkeypatch, lambda *_: 1e9)
+def test_a_switch_that_fails_is_an_end_that_is_lost(tmp_path: Path) -> None:
+    engine = Engine()
     end = End()
     end.fails["ethtool"] = 1
-    one, kept = collecting(tmp_path, profile(), Told())
+    one, kept = collecting(tmp_path, profile(), Told(), engine)
     with pytest.raises(EndpointError, match=r"^arm a could not be brought about: `ethtool 4` at"):
         one.collect(slots(), {"a": opened("a", end, "ethtool", "4")}, judged(one, SINGLE, ("a",)))
     assert engine.runs == []
@@ -212,23 +198,22 @@ class Clock:
     def monotonic(self) -> float:
         return self.now
 
+    time = monotonic
+
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.now += seconds
 
 
-def test_ends_cool_down_and_the_time_that_is_left_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ends_cool_down_and_the_time_that_is_left_is_told(tmp_path: Path) -> None:
     clock, told = Clock(), Told()
-    monkeypatch.setattr(collector, "time", clock)
 
     def outcome(*_: object) -> float:
         clock.now += 20.0
         return 1e9
 
-    install(monkeypatch, outcome)
-    one, _kept = collecting(tmp_path, profile(cooldown=2.0, runs=4), told)
+    engine = Engine(outcome)
+    one, _kept = collecting(tmp_path, profile(cooldown=2.0, runs=4), told, engine, clock=clock)
     one.collect(slots(4), {"a": opened()}, go_on)
     assert clock.slept == [2.0] * 4
     assert [ahead.remaining for ahead in told.expected] == [pytest.approx(4 * 1.05 * 15.5)]
@@ -236,31 +221,31 @@ def test_ends_cool_down_and_the_time_that_is_left_is_told(
     assert [ahead.remaining for ahead in told.ahead][1:] == [66.0, 44.0, 22.0]  # as it took
 
 
-def test_warming_up_is_short_and_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = install(monkeypatch, lambda *_: 1e9)
+def test_warming_up_is_short_and_not_kept(tmp_path: Path) -> None:
+    engine = Engine()
     end = End()
-    one, kept = collecting(tmp_path, profile(TCP, RR), Told())
+    one, kept = collecting(tmp_path, profile(TCP, RR), Told(), engine)
     one.warm_up([opened("one", end, "ethtool", "1"), opened("four", end, "ethtool", "4")])
     assert engine.runs == [("tcp", 3.0), ("tcp", 3.0)]
     assert end.ran == ["ethtool 1", "ethtool 4"]
     assert (one.samples, list(kept.samples())) == ([], [])
 
 
-def test_it_stops_when_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = install(monkeypatch, lambda *_: 1e9)
+def test_it_stops_when_it_is_told_to(tmp_path: Path) -> None:
+    engine = Engine()
     steps = iter([GO_ON, NextRun("stop", "enough")])
     told = Told()
-    one, _kept = collecting(tmp_path, profile(), told)
+    one, _kept = collecting(tmp_path, profile(), told, engine)
     step = one.collect(slots(9), {"a": opened()}, lambda: next(steps))
-    assert (step.action, step.why) == ("stop", "enough")
+    assert (step.action, step.reason) == ("stop", "enough")
     assert len(engine.runs) == 2
     assert told.said == ["enough"]
 
 
-def test_a_catastrophe_waits_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = install(monkeypatch, lambda _w, _e, number: 1e9 if number <= 3 else 1e6)
+def test_a_catastrophe_waits_for_nothing(tmp_path: Path) -> None:
+    engine = Engine(lambda _w, _e, number: 1e9 if number <= 3 else 1e6)
     told = Told()
-    one, _kept = collecting(tmp_path, profile(), told)
+    one, _kept = collecting(tmp_path, profile(), told, engine)
     plan = [Slot(place, place, "a" if place < 3 else "b", "tcp") for place in range(40)]
     terms = Terms(looks=(20,), alphas=(0.05,), design="live-flip")
     step = one.collect(plan, {"a": opened("a"), "b": opened("b")}, judged(one, terms, ("a", "b")))
@@ -270,23 +255,24 @@ def test_a_catastrophe_waits_for_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(told.said) == 3
 
 
-def test_what_is_not_checked_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, lambda *_: 1e9)
+def test_what_is_not_checked_is_said_once(tmp_path: Path) -> None:
+    engine = Engine()
     watching, told = Watching(), Told()
     watching.unchecked = {"local": "no counters"}
-    one, _kept = collecting(tmp_path, profile(), told)
+    one, _kept = collecting(tmp_path, profile(), told, engine)
     one.collect(slots(3), {"a": opened(watching=watching)}, go_on)
     assert [each.valid for each in one.samples] == [True] * 3
     assert told.said == ["not checked which NIC of local carries the load: no counters"]
 
 
-def test_a_load_that_keeps_taking_another_nic_ends_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(monkeypatch, lambda *_: 1e9)
+def test_a_load_that_keeps_taking_another_nic_ends_it(tmp_path: Path) -> None:
+    engine = Engine()
     watching = Watching()
-    watching.nics = (NicBytes("peer", "eth0", 3), NicBytes("peer", "lo", 9 * 10**8, named=False))
-    one, kept = collecting(tmp_path, profile(), Told())
+    watching.nics = (
+        NicBytes("peer", "eth0", 3),
+        NicBytes("peer", "lo", 9 * 10**8, is_subject=False),
+    )
+    one, kept = collecting(tmp_path, profile(), Told(), engine)
     with pytest.raises(EndpointError, match="lo 900 MB, but eth0"):
         one.collect(slots(9), {"a": opened(watching=watching)}, go_on)
     found = list(kept.samples())
@@ -294,14 +280,12 @@ def test_a_load_that_keeps_taking_another_nic_ends_it(
     assert [each.values for each in found] == [{"goodput": 1e9}] * 6  # measured, but not that path
 
 
-def test_the_state_of_the_server_is_brought_about(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(monkeypatch, lambda *_: 1e9)
+def test_the_state_of_the_server_is_brought_about(tmp_path: Path) -> None:
+    engine = Engine()
     logged = replace(TCP, id="logged", state="querylog")
     end = End()
     states: dict[str, tuple[str, ...]] = {"plain": ("rndc", "off"), "querylog": ("rndc", "on")}
-    one, _kept = collecting(tmp_path, profile(TCP, logged), Told(), states)
+    one, _kept = collecting(tmp_path, profile(TCP, logged), Told(), engine, states)
     plan = [*slots(1), *slots(2, "logged"), *slots(1)]
     one.collect(plan, {"a": opened("a", end)}, go_on)
     assert end.ran == ["rndc on", "rndc off"]  # the last one as it was found

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.bench.judging.made import TCP
-from tests.bench.running.fakes import Told, install, profile
+from tests.bench.running.fakes import Engine, Told, plugins, profile
 from tests.bench.two_links import TwoLinks, two_links
 from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.endpoints.paths import parse_paths
 from vnicaudit.bench.facts.validity import ValidityLimits
-from vnicaudit.bench.paths import parse_paths
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import BenchResult, Workload
 
 ANY = ValidityLimits(steal=100.0, cpu_wait=100.0, throttled=100.0)
@@ -27,12 +27,14 @@ def links() -> Iterator[TwoLinks]:
         yield made
 
 
-def measured(links: TwoLinks, state: Path, arms: dict[str, tuple[str, ...]]) -> BenchResult:
+def measured(
+    links: TwoLinks, state: Path, arms: dict[str, tuple[str, ...]], engine: Engine | None = None
+) -> BenchResult:
     told = Told()
     path = f"{links.target.url}?address=192.0.2.1,{links.peer.url}"
     request = MeasurementRequest(
         profile=profile(TCP, runs=2), paths=parse_paths((path,)), arms=arms, states={}, labels={},
-        line=LineFacts(), seed=0, limits=ANY, adapters=adapters,
+        line=LineFacts(), seed=0, limits=ANY, adapters=adapters, plugins=plugins(engine),
     )  # fmt: skip
     result, kept = bench(request, state, told)
     assert all(note in told.said for note in result.notes)
@@ -40,10 +42,7 @@ def measured(links: TwoLinks, state: Path, arms: dict[str, tuple[str, ...]]) -> 
     return result
 
 
-def test_the_link_of_an_arm(
-    links: TwoLinks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(monkeypatch, lambda *_: 1e9)
+def test_the_link_of_an_arm(links: TwoLinks, tmp_path: Path) -> None:
     mtu = "ip link set eth0 mtu"
     found = measured(
         links, tmp_path,
@@ -56,21 +55,17 @@ def test_the_link_of_an_arm(
     assert note in found.decision.reasons
 
 
-def test_the_peers_link_while_it_is_measured(
-    links: TwoLinks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_peers_link_while_it_is_measured(links: TwoLinks, tmp_path: Path) -> None:
     def outcome(_workload: Workload, _ends: Ends, number: int) -> float:
         links.at_peer(f"link set eth0 mtu {1500 if number < 3 else 1300}")
         return 1e9
 
-    install(monkeypatch, outcome)
-    (note,) = measured(links, tmp_path, {}).notes
+    (note,) = measured(links, tmp_path, {}, Engine(outcome)).notes
     assert note == (
         f"at netns://{links.names[1]}, while it was measured: nic.mtu was 1500 and is 1300"
     )
 
 
-def test_nothing_changed(links: TwoLinks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, lambda *_: 1e9)
+def test_nothing_changed(links: TwoLinks, tmp_path: Path) -> None:
     links.at_peer("link set eth0 mtu 1500")
     assert measured(links, tmp_path, {"a": ("true",), "b": ("true", "x")}).notes == ()

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from tests.bench.judging.made import TCP
 from tests.bench.running.fakes import (
     End,
+    Engine,
     Guard,
     Outcome,
     Told,
-    guarded,
-    install,
     opened,
+    plugins,
     profile,
 )
 from vnicaudit.bench import history
@@ -36,9 +36,14 @@ def task(design: Design, arms: Sequence[str], runs: int = 2, **more: object) -> 
     terms = Terms(looks=(runs,), alphas=(0.05,), design=design, acts=False)
     made: dict[str, object] = {
         "profile": profile(runs=runs), "design": design, "arms": tuple(arms), "seed": 7,
-        "terms": terms,
+        "terms": terms, "plugins": plugins(),
     }  # fmt: skip
     return MeasurementTerms(**{**made, **more})  # type: ignore[arg-type]
+
+
+def looking(guard: Guard, design: Design, *arms: str) -> MeasurementTerms:
+    """One with that guard rail."""
+    return task(design, arms, profile=profile(guards=("ping",)), plugins=plugins(guard=guard))
 
 
 def two_arms(end: End) -> list[OpenedArm]:
@@ -56,24 +61,21 @@ def kept(state: Path) -> BenchResult:
     return history.stored_measurement(state, only).result()
 
 
-def test_one_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, lambda *_: 1e9)
+def test_one_path(tmp_path: Path) -> None:
     result = measured(tmp_path, task("single", ["a"]), [opened("a")], Told())
     assert (len(result.samples), result.results, result.decision) == (2, (), None)
     assert result.run.finished is not None
     assert kept(tmp_path) == result
 
 
-def test_arms_are_compared_and_nothing_is_to_be_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arms_are_compared_and_nothing_is_to_be_done(tmp_path: Path) -> None:
     end = End()
 
     def outcome(_workload: Workload, _ends: Ends, _number: int) -> float:
         return 1e9 if end.ran[-1] == "ethtool 1" else 2e9
 
-    install(monkeypatch, outcome)
-    one = task("live-flip", ["one", "four"], runs=5)
+    given = plugins(Engine(outcome))
+    one = task("live-flip", ["one", "four"], runs=5, plugins=given)
     result = measured(tmp_path, one, two_arms(end), Told())
     assert result.decision is not None
     assert (result.decision.verdict, result.decision.action) == ("improved", "none")
@@ -85,22 +87,15 @@ def test_arms_are_compared_and_nothing_is_to_be_done(
     assert kept(tmp_path) == result
 
 
-def test_nothing_is_said_to_be_taken_back_that_was_not_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(monkeypatch, lambda *_: 1e9)
+def test_nothing_is_said_to_be_taken_back_that_was_not_changed(tmp_path: Path) -> None:
     result = measured(tmp_path, task("live-flip", ["one", "four"]), two_arms(End()), Told())
     assert result.decision is not None
     assert not [reason for reason in result.decision.reasons if "taken back" in reason]
 
 
-def test_guard_rails_are_looked_at_before_and_in_each_arm_after(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_guard_rails_are_looked_at_before_and_in_each_arm_after(tmp_path: Path) -> None:
     guard, end = Guard(broken=["four"]), End()
-    guarded(monkeypatch, guard)
-    install(monkeypatch, lambda *_: 1e9)
-    one = task("live-flip", ["one", "four"], profile=profile(guards=("ping",)))
+    one = looking(guard, "live-flip", "one", "four")
     result = measured(tmp_path, one, two_arms(end), Told())
     assert guard.asked == [
         "before one", "after one, as in one", "after four, as in one", "after four, as in one",
@@ -110,12 +105,10 @@ def test_guard_rails_are_looked_at_before_and_in_each_arm_after(
     assert result.decision.reasons[0] == "guard rail ping failed (four): lost"
 
 
-def test_each_path_is_compared_with_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_path_is_compared_with_itself(tmp_path: Path) -> None:
     guard = Guard()
-    guarded(monkeypatch, guard)
-    install(monkeypatch, lambda *_: 1e9)
     paths = [opened("a", End("netns://a")), opened("b", End("netns://b"))]
-    one = task("paths", ["a", "b"], profile=profile(guards=("ping",)))
+    one = looking(guard, "paths", "a", "b")
     measured(tmp_path, one, paths, Told())
     assert guard.asked == [
         "before a", "before b", "after a, as in a", "after b, as in b",
@@ -138,13 +131,9 @@ class ShakyGuard(Guard):
 
 
 @pytest.mark.parametrize("lost", [False, True])
-def test_a_guard_rail_that_failed_is_looked_at_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: bool
-) -> None:
+def test_a_guard_rail_that_failed_is_looked_at_again(tmp_path: Path, lost: bool) -> None:
     guard = ShakyGuard(lost=lost)
-    guarded(monkeypatch, guard)
-    install(monkeypatch, lambda *_: 1e9)
-    one = task("single", ["a"], profile=profile(guards=("ping",)))
+    one = looking(guard, "single", "a")
     result = measured(tmp_path, one, [opened("a")], Told())
     assert guard.asked == ["before a", "after a, as in a", "after a, as in a"]
     assert result.guard_rails == (GuardRail("ping", "a", "ok"),)
@@ -153,24 +142,20 @@ def test_a_guard_rail_that_failed_is_looked_at_again(
 SHARED = "arms of one target share its counters"
 
 
-def looked_at(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, design: Design, arms: Sequence[OpenedArm]
-) -> list[GuardRail]:
+def looked_at(tmp_path: Path, design: Design, arms: Sequence[OpenedArm]) -> list[GuardRail]:
     """What is found of ``counters`` where errors rose."""
-    guarded(monkeypatch, Guard(broken=[arms[-1].arm.name]))
-    install(monkeypatch, lambda *_: 1e9)
+    guard = Guard(broken=[arms[-1].arm.name])
     one = task(
-        design, [each.arm.name for each in arms], profile=profile(guards=("counters", "ping"))
-    )
+        design, [each.arm.name for each in arms], profile=profile(guards=("counters", "ping")),
+        plugins=plugins(guard=guard),
+    )  # fmt: skip
     found = measured(tmp_path, one, arms, Told()).guard_rails
     assert [rail.verdict for rail in found if rail.name == "ping"][-1] == "failed"
     return list(found[::2])
 
 
-def test_counters_of_one_target_tell_nothing_of_its_arms(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert looked_at(tmp_path, monkeypatch, "live-flip", two_arms(End())) == [
+def test_counters_of_one_target_tell_nothing_of_its_arms(tmp_path: Path) -> None:
+    assert looked_at(tmp_path, "live-flip", two_arms(End())) == [
         GuardRail("counters", "one", "unknown", SHARED),
         GuardRail("counters", "four", "unknown", SHARED),
     ]
@@ -179,10 +164,10 @@ def test_counters_of_one_target_tell_nothing_of_its_arms(
 @pytest.mark.parametrize(("second", "verdict"), [("netns://a?address=192.0.2.2", "unknown"),
                                                  ("netns://b", "failed")])  # fmt: skip
 def test_counters_of_paths_are_those_of_their_targets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: str, verdict: str
+    tmp_path: Path, second: str, verdict: str
 ) -> None:
     arms = [opened("a", End("netns://a?address=192.0.2.1")), opened("b", End(second))]
-    assert looked_at(tmp_path, monkeypatch, "paths", arms)[-1].verdict == verdict
+    assert looked_at(tmp_path, "paths", arms)[-1].verdict == verdict
 
 
 class LostGuard(Guard):
@@ -193,23 +178,18 @@ class LostGuard(Guard):
         raise EndpointError("gone")
 
 
-def test_what_could_not_be_looked_at_before_is_not_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    guarded(monkeypatch, LostGuard())
-    install(monkeypatch, lambda *_: 1e9)
-    one = task("single", ["a"], profile=profile(guards=("ping",)))
+def test_what_could_not_be_looked_at_before_is_not_known(tmp_path: Path) -> None:
+    one = looking(LostGuard(), "single", "a")
     result = measured(tmp_path, one, [opened("a")], Told())
     (rail,) = result.guard_rails
     assert (rail.verdict, rail.detail) == ("unknown", "it could not be looked at before")
 
 
-def test_what_was_wrong_before_the_first_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_wrong_before_the_first_run_is_told() -> None:
     guard = Guard()
     guard.troubles = {"": "nothing was read", "as in one": "1500 B: none passed"}
-    guarded(monkeypatch, guard)
     states = {"counters": "", "path_mtu": "as in one", "ping": "as in four"}
-    assert list(rails.troubles(["addresses", *states], states)) == [
+    assert list(rails.troubles(dict.fromkeys(["addresses", *states], guard), states)) == [
         "guard rail path_mtu saw before the first run: 1500 B: none passed"
     ]
 
@@ -225,14 +205,14 @@ def failing(error: BaseException, at: int) -> Outcome:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(143), EndpointError("gone")])
 @pytest.mark.parametrize("at", [1, 2, 4])
-def test_the_target_is_left_as_it_was_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, at: int
-) -> None:
+def test_the_target_is_left_as_it_was_found(tmp_path: Path, error: BaseException, at: int) -> None:
     """The first run is that of warming up."""
     end = End()
-    install(monkeypatch, failing(error, at))
     logged = replace(TCP, state="querylog")
-    one = task("live-flip", ["one", "four"], profile=profile(logged, runs=3), states=STATES)
+    one = task(
+        "live-flip", ["one", "four"], profile=profile(logged, runs=3), states=STATES,
+        plugins=plugins(Engine(failing(error, at))),
+    )  # fmt: skip
     with pytest.raises(type(error)) as raised:
         measured(tmp_path, one, two_arms(end), Told())
     assert raised.value is error
@@ -240,9 +220,7 @@ def test_the_target_is_left_as_it_was_found(
     assert [ran for ran in end.ran if ran.startswith("rndc")][-1] == "rndc off"
 
 
-def test_an_error_is_not_hidden_by_one_of_leaving(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_is_not_hidden_by_one_of_leaving(tmp_path: Path) -> None:
     end, told = End(), Told()
 
     def outcome(_workload: Workload, _ends: Ends, _number: int) -> float:
@@ -251,21 +229,19 @@ def test_an_error_is_not_hidden_by_one_of_leaving(
             raise KeyboardInterrupt
         return 1e9
 
-    install(monkeypatch, outcome)
+    one = task("live-flip", ["one", "four"], runs=9, plugins=plugins(Engine(outcome)))
     with pytest.raises(KeyboardInterrupt):
-        measured(tmp_path, task("live-flip", ["one", "four"], runs=9), two_arms(end), told)
+        measured(tmp_path, one, two_arms(end), told)
     assert told.said == [
         "the target is not as it was found: arm one could not be brought about: `ethtool 1` at "
         "local ended with exit code 1: no such device"
     ]
 
 
-def test_a_measurement_that_was_interrupted_is_unfinished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(monkeypatch, failing(KeyboardInterrupt(), 4))
+def test_a_measurement_that_was_interrupted_is_unfinished(tmp_path: Path) -> None:
+    killed = plugins(Engine(failing(KeyboardInterrupt(), 4)))
     place = history.new_measurement(tmp_path)
-    measuring = Measuring(task("live-flip", ["one", "four"]), place, Told())
+    measuring = Measuring(task("live-flip", ["one", "four"], plugins=killed), place, Told())
     arms = two_arms(End())
     measuring.note_setups(arms, [Setup("local", {"kernel": "6.1"})], {})
     with pytest.raises(KeyboardInterrupt):

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP
-from tests.bench.running.fakes import Told, install, opened, profile
+from tests.bench.running.fakes import Engine, Told, opened, plugins, profile
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Measured
 from vnicaudit.bench.judging.terms import Terms
@@ -50,12 +50,14 @@ def test_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         said = Ran(("iperf3",), 0, f"{number:010}{text}")
         return Measured(values={"goodput": 1e9 + number}, seconds=10, raw=(said,))
 
-    install(monkeypatch, outcome)
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)  # no power is lost here
     ten = tuple(replace(TCP, id=f"tcp{number}") for number in range(10))
     one = profile(*ten, runs=100)
     terms = Terms(looks=(100,), alphas=(0.05,), design="live-flip", acts=False)
-    task = MeasurementTerms(profile=one, design="live-flip", arms=("a", "b"), seed=1, terms=terms)
+    task = MeasurementTerms(
+        profile=one, design="live-flip", arms=("a", "b"), seed=1, terms=terms,
+        plugins=plugins(Engine(outcome)),
+    )  # fmt: skip
     place = history.new_measurement(tmp_path)
     with small():
         result = Measuring(task, place, Heard()).interleaved([opened("a"), opened("b")])

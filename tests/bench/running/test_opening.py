@@ -10,8 +10,8 @@ import pytest
 from tests.adapters import ADAPTERS
 from tests.bench.running.fakes import End
 from vnicaudit.bench.contract import Endpoint
+from vnicaudit.bench.endpoints.paths import PathOption
 from vnicaudit.bench.facts.guest_process import GuestHost, GuestProcess
-from vnicaudit.bench.paths import PathOption
 from vnicaudit.bench.running import opening
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints, merged_setup
 from vnicaudit.errors import EndpointError, MeasureError, UsageError

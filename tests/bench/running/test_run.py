@@ -10,15 +10,15 @@ from msgspec.structs import replace
 from tests.bench.judging.made import TCP
 from tests.bench.running.fakes import Told, profile
 from vnicaudit.bench import history
+from vnicaudit.bench.endpoints.paths import parse_paths
 from vnicaudit.bench.facts.validity import ValidityLimits
-from vnicaudit.bench.paths import parse_paths
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import (
     MeasurementRequest,
     measurement_terms_of,
     reporting_where_stored,
 )
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import EndpointError, UsageError
 
 ARMS = {"one": ("ethtool", "1"), "four": ("ethtool", "4")}

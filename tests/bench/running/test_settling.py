@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 
-import pytest
 from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP
-from tests.bench.running.fakes import Told, opened, profile
+from tests.bench.running.fakes import Engine, Told, opened, plugins, profile
 from vnicaudit.bench.contract import Ends, SettledWorkload
-from vnicaudit.bench.running import settling
+from vnicaudit.bench.profiles.registry import SHIPPED
 from vnicaudit.bench.running.settling import is_settled_of, settled_profile
 from vnicaudit.model.measurement import Workload
 
 _OTHER = replace(TCP, id="other")
 
 
-def test_each_workload_is_settled_for_the_ends_of_all_arms(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_workload_is_settled_for_the_ends_of_all_arms() -> None:
     seen: list[int] = []
 
-    def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
-        seen.append(len(ends))
-        return SettledWorkload(replace(workload, options={"generator": "c"}), "so it is")
+    class Choosing(Engine):
+        def settled(self, workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
+            seen.append(len(ends))
+            return SettledWorkload(replace(workload, options={"generator": "c"}), "so it is")
 
-    monkeypatch.setattr(
-        settling, "ENGINES", SimpleNamespace(load=lambda _name: SimpleNamespace(settled=settled))
-    )
-    told = Told()
-    found = settled_profile(profile(TCP, _OTHER), [opened("a"), opened("b")], told)
+    told, arms = Told(), [opened("a"), opened("b")]
+    found = settled_profile(profile(TCP, _OTHER), arms, told, plugins(Choosing()))
     assert [one.options for one in found.workloads] == [{"generator": "c"}] * 2
     assert [one.id for one in found.workloads] == [TCP.id, "other"]
     assert seen == [2, 2]
@@ -39,7 +35,7 @@ def test_each_workload_is_settled_for_the_ends_of_all_arms(monkeypatch: pytest.M
 def test_what_leaves_nothing_open_stays_as_it_is() -> None:
     told = Told()
     asked = profile(TCP, _OTHER)
-    assert settled_profile(asked, [opened("a")], told) == asked
+    assert settled_profile(asked, [opened("a")], told, SHIPPED) == asked
     assert told.said == []
 
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP
-from tests.bench.running.fakes import Told, profile
+from tests.bench.running.fakes import Engine, Told, plugins, profile
 from tests.not_run import not_run
+from vnicaudit.bench.contract import Ends, Measured
+from vnicaudit.bench.endpoints.paths import parse_paths
+from vnicaudit.bench.engines import iperf3
 from vnicaudit.bench.engines._iperf3 import pairs
 from vnicaudit.bench.facts.validity import ValidityLimits
-from vnicaudit.bench.paths import parse_paths
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
+from vnicaudit.model.measurement import Workload
 
 _SLOW = """#!/bin/sh
 case " $* " in *" -s "*) [ -e {flag} ] && exec sleep 300;; esac
@@ -28,20 +29,22 @@ exec {iperf3} "$@"
 
 
 def test_is_not_measured_and_no_regression(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = shutil.which("iperf3")
-    if real is None:
+    installed = shutil.which("iperf3")
+    if installed is None:
         not_run("tests/bench/running", "iperf3 is not installed")
     flag, wrapper = tmp_path / "slow", tmp_path / "bin" / "iperf3"
     wrapper.parent.mkdir()
-    wrapper.write_text(_SLOW.format(flag=flag, iperf3=real))
+    wrapper.write_text(_SLOW.format(flag=flag, iperf3=installed))
     wrapper.chmod(0o755)
     monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
-    # by a clock that runs twenty times as fast where nobody will ever listen
-    clock = SimpleNamespace(
-        sleep=time.sleep, monotonic=lambda: time.monotonic() * (20 if flag.exists() else 1)
-    )
-    monkeypatch.setattr(pairs, "time", clock)
-    monkeypatch.setattr(pairs, "_LISTEN", 60.0)
+
+    class Hurried(Engine):
+        """iperf3, with less patience where nobody will ever listen."""
+
+        def measure(self, workload: Workload, ends: Ends) -> Measured:
+            monkeypatch.setattr(pairs, "_LISTEN", 3.0 if flag.exists() else 60.0)
+            return iperf3.measure(workload, ends)
+
     work = replace(TCP, seconds=1.0, warmup=0.0, direction="rx")
     request = MeasurementRequest(
         profile=profile(work, runs=5),
@@ -49,7 +52,7 @@ def test_is_not_measured_and_no_regression(tmp_path: Path, monkeypatch: pytest.M
         arms={"a": ("rm", "-f", str(flag)), "b": ("touch", str(flag))},
         states={}, labels={}, line=LineFacts(), seed=0,
         limits=ValidityLimits(steal=100.0, cpu_wait=100.0, throttled=100.0, seconds=50.0),
-        adapters=adapters,
+        adapters=adapters, plugins=plugins(Hurried()),
     )  # fmt: skip
     result, _kept = bench(request, tmp_path / "state", Told())
     assert result.decision is not None

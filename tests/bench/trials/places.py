@@ -6,18 +6,15 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
-import pytest
-
-from tests.bench.running.fakes import End, Guard, Told, opened
+from tests.bench.running.fakes import End, Told, opened
+from vnicaudit.bench.endpoints.paths import PathOption
 from vnicaudit.bench.endpoints.turns import Say
 from vnicaudit.bench.facts.validity import ValidityLimits
-from vnicaudit.bench.paths import PathOption
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.registry import GUARDS
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.trials.request import TrialRequest
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Setup, Workload
 from vnicaudit.remedy.adapters import GetAdapters
 
@@ -56,14 +53,6 @@ class Opening:
     def labels(self, opened: Iterable[OpenedArm]) -> dict[str, str]:
         assert all(opened)
         return {"vcpus": self.vcpus}
-
-
-def installed(monkeypatch: pytest.MonkeyPatch, module: object) -> Opening:
-    """Have a trial open nothing."""
-    opening = Opening()
-    monkeypatch.setattr(module, "OpenedEndpoints", opening)
-    monkeypatch.setattr(GUARDS, "load", lambda _name: Guard())
-    return opening
 
 
 def order(state: Path, profile: Profile, told: Told, **more: object) -> TrialRequest:

@@ -9,13 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP, steady
-from tests.bench.running.fakes import RR, Engine, Guard, Told, install, profile
-from tests.bench.trials.places import installed, order
+from tests.bench.running.fakes import RR, Engine, Guard, Told, plugins, profile
+from tests.bench.trials.places import Opening, order
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.judging.order import Slot, turns
-from vnicaudit.bench.registry import GUARDS
-from vnicaudit.bench.trials import flips
 from vnicaudit.bench.trials.flips import FlippedNic as Which
 from vnicaudit.bench.trials.flips import Flips
 from vnicaudit.bench.trials.request import AFTER, BEFORE
@@ -48,16 +46,20 @@ class Guest:
 
 
 class Made:
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.guest = Guest()
         self.told = Told()
-        self.opening = installed(monkeypatch, flips)
-        self.engine: Engine = install(monkeypatch, self.guest.outcome)
+        self.opening = Opening()
+        self.engine = Engine(self.guest.outcome)
+        self.guard = Guard()
         self.profile = profile(runs=5)
 
     def measure(self, design: Design = "flips", **more: object) -> BenchResult:
-        asked = order(self.folder, self.profile, self.told, **more)
+        asked = order(
+            self.folder, self.profile, self.told,
+            plugins=plugins(self.engine, self.guard), opening=self.opening, **more,
+        )  # fmt: skip
         which = Which("qemu:///system", "u-u-i-d", "52:54:00:00:00:01")
         return Flips(asked, design, which).measure(self.guest)
 
@@ -67,8 +69,8 @@ class Made:
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
-    return Made(tmp_path, monkeypatch)
+def made(tmp_path: Path) -> Made:
+    return Made(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -151,9 +153,8 @@ def test_a_catastrophe_stops_it_at_once(made: Made) -> None:
     assert made.guest.now == "before"
 
 
-def test_a_broken_guard_rail_stops_it(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    guard = Guard(broken=["after"])
-    monkeypatch.setattr(GUARDS, "load", lambda _name: guard)
+def test_a_broken_guard_rail_stops_it(made: Made) -> None:
+    made.guard = Guard(broken=["after"])
     made.profile = profile(runs=40, guards=("ping",))
     made.guest.worth["after"] = 5e9
     result = made.measure()

@@ -10,27 +10,31 @@ from typing import Any
 
 import pytest
 
+from tests.bench.running.fakes import Engine, Watching, plugins
 from tests.bench.silent import SilentListener
 from tests.bench.trials.shadow_fakes import OLD, SHADOW, UUID, World, definition, installed, note
 from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.endpoints.paths import PathOption
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
-from vnicaudit.bench.paths import PathOption
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.arms import Arm, OpenedArm
+from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.opening import LineFacts
-from vnicaudit.bench.trials import shadow
 from vnicaudit.bench.trials.flips import FlippedNic
 from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.bench.trials.shadow import Shadow
-from vnicaudit.bench.trials.shadow_notes import ShadowNotes
+from vnicaudit.bench.trials.shadow_notes import ShadowNote, ShadowNotes
 from vnicaudit.errors import EndpointError, RefusedError
 from vnicaudit.model.machine import Traffic
-from vnicaudit.model.measurement import Path, Ran, Workload
+from vnicaudit.model.measurement import BenchResult, Path, Ran, Workload
 
 _WORK = Workload(id="tcp", engine="iperf3", pattern="tcp", decides=("goodput",))
-_PROFILE = Profile(name="mine", title="", workloads=(_WORK,), looks=(2,), alphas=(0.05,))
+_PROFILE = Profile(
+    name="mine", title="", workloads=(_WORK,), looks=(2,), alphas=(0.05,), cooldown=0.0,
+    guards=("counters",),
+)  # fmt: skip
 
 
 class Peer:
@@ -44,6 +48,8 @@ class Peer:
 
     def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
         del seconds, stdin
+        if argv[0] != "ping":
+            return Ran(tuple(argv), 0)  # all programs are there
         held = [one for all_ in self._world.guest.addresses.values() for one in all_]
         reached = f"{argv[-1]}/32" in held and not self.cut_off
         return Ran(tuple(argv), 0 if reached else 1)
@@ -64,7 +70,7 @@ class Places:
         address = given.target.partition("&address=")[2]
         path = Path(name=given.name, target=given.target, peer=given.peer, address=address)
         peer: Any = self._peer
-        watch: Any = None
+        watch: Any = Watching()
         return OpenedArm(Arm(given.name, path), Ends(peer, peer, address), watch)
 
     def require(self, _opened: Iterable[OpenedArm], _workloads: Iterable[Workload]) -> None:
@@ -85,9 +91,12 @@ class Made(Shadow):
         assert re.fullmatch(r"52:54:00:f[0-9a-f](:[0-9a-f]{2}){2}", super()._new_mac())
         return SHADOW
 
+    def _witness(self, _note: ShadowNote) -> Listener:
+        return SilentListener()
+
 
 class Trial:
-    """All of it. ``runs``: the arms, in their order; ``during``: is called at the first run."""
+    """All of it. ``during``: is called at the first run."""
 
     def __init__(self, state: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
         self.state = state
@@ -96,48 +105,25 @@ class Trial:
         self.peer = Peer(self.world)
         self.places = Places(self.peer)
         self.goal = definition("virtio").replace(b"vnet0", b"vnet1")
-        self.runs: list[str] = []
         self.during: Callable[[], None] = lambda: None
-        monkeypatch.setattr(shadow, "OpenedEndpoints", self.places)
-        monkeypatch.setattr(shadow, "require_tools", lambda *_: None)
-        monkeypatch.setattr(shadow, "Measuring", self._measuring)
-        monkeypatch.setattr(Made, "_witness", lambda *_: SilentListener())
+        self.engine = Engine(self._outcome)
 
-    def measure(self, address: str = "192.0.2.9/24", profile: Profile = _PROFILE) -> object:
+    def measure(self, address: str = "192.0.2.9/24", profile: Profile = _PROFILE) -> BenchResult:
         order = TrialRequest(
             profile=profile, peer="local", line=LineFacts(), seed=1, limits=ValidityLimits(),
             undecided="roll-back", state=self.state, listener=SilentListener(),
-            adapters=lambda: self.world.adapters,
+            adapters=lambda: self.world.adapters, plugins=plugins(self.engine),
+            opening=self.places,
         )  # fmt: skip
         guest = FlippedNic("qemu:///system", UUID, OLD)
         return Made(
             order, guest, self.world, self.goal, IPv4Interface(address), self.world.tell
         ).measure()
 
-    def _measuring(self, _task: object, _kept: object, _listener: object) -> Any:
-        trial = self
-
-        class Measuring:
-            def note_setups(self, *_: object) -> None:
-                """Noted."""
-
-            def rail_states(self, _opened: object) -> dict[str, str]:
-                return {}
-
-            def check_rails(self, *_: object, shared: bool) -> None:
-                assert shared  # both NICs are the one guest's
-
-            def warm_up(self, opened: Sequence[OpenedArm]) -> None:
-                assert [one.arm.name for one in opened] == ["before", "after"]
-
-            def stretch(self, _opened: object, slots: Sequence[Any]) -> None:
-                trial.during()
-                trial.runs += [slot.arm for slot in slots]
-
-            def conclude(self) -> str:
-                return "the result"
-
-        return Measuring()
+    def _outcome(self, _workload: Workload, _ends: Ends, number: int) -> float:
+        if number == 1:
+            self.during()
+        return 1e9
 
 
 @pytest.fixture
@@ -147,15 +133,17 @@ def trial(tmp_path: Folder, monkeypatch: pytest.MonkeyPatch) -> Trial:
 
 def test_both_are_measured_in_turns_and_all_is_as_it_was(trial: Trial) -> None:
     before, live = trial.world.guest.state(), trial.world.live()
-    assert trial.measure() == "the result"
-    assert sorted(trial.runs) == ["after", "after", "before", "before"]
+    result = trial.measure()
+    assert (result.run.design, result.run.labels) == ("shadow", {"vcpus": "2"})
+    assert sorted(one.arm for one in result.samples) == ["after", "after", "before", "before"]
+    assert {rail.detail for rail in result.guard_rails} == {"arms of one target share its counters"}
     target = f"agent://{UUID}?connect=qemu:///system"
     assert trial.places.opened == [
         ("before", f"{target}&address=192.0.2.1", OLD),
         ("after", f"{target}&address=192.0.2.9", SHADOW),
     ]
     assert (trial.world.guest.state(), trial.world.live()) == (before, live)
-    assert list(ShadowNotes(trial.state).all()) == []
+    assert list(ShadowNotes(trial.state).every_note()) == []
     assert trial.world.told == [
         f"plugging the shadow NIC {SHADOW} in", "the shadow NIC is out again",
     ]  # fmt: skip
@@ -189,7 +177,7 @@ def test_a_peer_that_does_not_reach_it(trial: Trial) -> None:
     with pytest.raises(EndpointError, match=r"^local does not reach the shadow NIC at 192.0.2.9"):
         trial.measure()
     assert (trial.world.guest.state(), trial.world.live()) == (before, live)
-    assert trial.runs == []
+    assert trial.engine.runs == []
 
 
 def _refused(trial: Trial, reason: str, **given: Any) -> None:

@@ -53,7 +53,7 @@ def trial(world: World, state: Path) -> None:
 
 
 def notes(state: Path) -> list[str]:
-    return [one.mac for one in ShadowNotes(state).all()]
+    return [one.mac for one in ShadowNotes(state).every_note()]
 
 
 def test_nothing_is_left(world: World, tmp_path: Path) -> None:

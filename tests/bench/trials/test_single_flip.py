@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP, steady
-from tests.bench.running.fakes import RR, Engine, Guard, Told, install, profile
-from tests.bench.trials.places import Opening, installed, order
+from tests.bench.running.fakes import RR, Engine, Guard, Told, plugins, profile
+from tests.bench.trials.places import Opening, order
 from tests.remedy.applying.fakes import Killed, World
 from vnicaudit.bench import history
-from vnicaudit.bench.contract import Ends, Measured
-from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.registry import GUARDS
-from vnicaudit.bench.running import rails
-from vnicaudit.bench.trials import single_flip
+from vnicaudit.bench.contract import Ends, Measured, SettledWorkload
 from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.bench.trials.single_flip import SingleFlip, TrialFactory
 from vnicaudit.errors import EndpointError, RefusedError, UsageError
-from vnicaudit.model.measurement import BenchResult, Workload
+from vnicaudit.model.measurement import BenchResult, GuardRail, Workload
+from vnicaudit.model.measurement import Path as PathOf
 from vnicaudit.model.runs import Outcome
 
 MAC, OTHER = "52:54:00:00:00:01", "52:54:00:00:00:02"
@@ -44,16 +42,20 @@ class Guest:
 class Made:
     """A trial of a guest, and what belongs to it."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.guest = Guest()
         self.told = Told()
-        self.opening: Opening = installed(monkeypatch, single_flip)
-        self.engine: Engine = install(monkeypatch, self.guest.outcome)
+        self.opening = Opening()
+        self.engine = Engine(self.guest.outcome)
+        self.guard = Guard()
 
     def order(self, **more: object) -> TrialRequest:
         one = more.pop("profile", profile(runs=5))
-        return order(self.folder / "state", one, self.told, **more)  # type: ignore[arg-type]
+        return order(
+            self.folder / "state", one, self.told,  # type: ignore[arg-type]
+            plugins=plugins(self.engine, self.guard), opening=self.opening, **more,
+        )  # fmt: skip
 
     def trial(self, *macs: str, **more: object) -> SingleFlip:
         (self.folder / "run").mkdir(exist_ok=True)
@@ -75,8 +77,8 @@ class Made:
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
-    return Made(tmp_path, monkeypatch)
+def made(tmp_path: Path) -> Made:
+    return Made(tmp_path)
 
 
 def test_what_got_better_is_kept(made: Made) -> None:
@@ -85,7 +87,7 @@ def test_what_got_better_is_kept(made: Made) -> None:
     assert made.result().run.finished is None
     made.guest.level = 5e9
     assert trial.after() == ""
-    trial.ended("applied", undone=True)
+    trial.note_outcome("applied", undone=True)
     result = made.result()
     assert result.decision is not None
     assert (result.decision.verdict, result.decision.action) == ("improved", "keep")
@@ -100,19 +102,17 @@ def test_what_got_better_is_kept(made: Made) -> None:
     assert made.opening.opened == [(URL, "ssh://gen1", MAC)] * 2
 
 
-def test_both_halves_are_measured_by_what_was_chosen_before_the_first(
-    made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_halves_are_measured_by_what_was_chosen_before_the_first(made: Made) -> None:
     """What is chosen of a workload is chosen once: the second half has what stands in the result of
     the first, though by now something else would be chosen."""
     chosen = iter("cx")
 
-    def settled(asked: Profile, _opened: object, _listener: object) -> Profile:
-        options = {"generator": next(chosen)}
-        works = tuple(replace(one, options=options) for one in asked.workloads)
-        return replace(asked, workloads=works)
+    class Choosing(Engine):
+        def settled(self, workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
+            assert len(ends) == 1
+            return SettledWorkload(replace(workload, options={"generator": next(chosen)}))
 
-    monkeypatch.setattr(single_flip, "settled_profile", settled)
+    made.engine = Choosing(made.guest.outcome)
     trial = made.trial()
     trial.before()
     made.guest.level = 5e9
@@ -130,7 +130,7 @@ def test_what_got_worse_is_taken_back_and_says_why(made: Made) -> None:
     why = trial.after()
     assert why.startswith("tcp, goodput: before 998 Mb/s (5 runs), after 600 Mb/s (5 runs); 39.")
     assert "% worse" in why
-    trial.ended("rolled-back", undone=True)
+    trial.note_outcome("rolled-back", undone=True)
     decision = made.result().decision
     assert decision is not None
     assert (decision.verdict, decision.action, decision.done) == (
@@ -144,7 +144,7 @@ def test_a_way_back_that_failed_is_no_way_back(made: Made, outcome: Outcome) -> 
     trial.before()
     made.guest.level = 6e8
     assert trial.after()
-    trial.ended(outcome, undone=False)
+    trial.note_outcome(outcome, undone=False)
     decision = made.result().decision
     assert decision is not None
     assert (decision.action, decision.done) == ("roll-back", "not-rolled-back")
@@ -172,9 +172,8 @@ def test_a_catastrophe_does_not_wait(made: Made) -> None:
     assert len([one for one in made.result().samples if one.arm == "after"]) == 3
 
 
-def test_a_guard_rail_that_the_change_broke(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    guard = Guard(broken=["after"])
-    monkeypatch.setattr(GUARDS, "load", lambda _name: guard)
+def test_a_guard_rail_that_the_change_broke(made: Made) -> None:
+    guard = made.guard = Guard(broken=["after"])
     trial = made.trial(profile=profile(runs=3, guards=("ping",)))
     trial.before()
     made.guest.level = 5e9
@@ -191,10 +190,9 @@ def test_a_guard_rail_that_the_change_broke(made: Made, monkeypatch: pytest.Monk
     assert result.run.finished is not None
 
 
-def test_a_guard_rail_that_breaks_under_load(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guard_rail_that_breaks_under_load(made: Made) -> None:
     """It is looked at again when all is run."""
-    guard = Guard()
-    monkeypatch.setattr(GUARDS, "load", lambda _name: guard)
+    guard = made.guard
     trial = made.trial(profile=profile(runs=3, guards=("ping",)))
     trial.before()
 
@@ -207,11 +205,8 @@ def test_a_guard_rail_that_breaks_under_load(made: Made, monkeypatch: pytest.Mon
     assert [one.arm for one in made.result().samples] == ["before"] * 3 + ["after"] * 3
 
 
-def test_a_guard_rail_that_was_broken_before_ends_nothing(
-    made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    guard = Guard(broken=["before", "after"])
-    monkeypatch.setattr(GUARDS, "load", lambda _name: guard)
+def test_a_guard_rail_that_was_broken_before_ends_nothing(made: Made) -> None:
+    made.guard = Guard(broken=["before", "after"])
     trial = made.trial(profile=profile(runs=5, guards=("ping",)))
     trial.before()
     made.guest.level = 5e9
@@ -255,48 +250,43 @@ def test_a_run_that_was_killed_goes_on(made: Made, at: int) -> None:
     assert made.result().run.finished is not None
 
 
-def test_what_was_all_measured_is_not_measured_again(
-    made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_all_measured_is_not_measured_again(made: Made) -> None:
     """Killed between the last run and the verdict."""
-    made.trial().before()
     made.guest.level = 5e9
-    killed_after_the_runs(monkeypatch)
-    with pytest.raises(Killed):
-        made.trial().after()
-    monkeypatch.undo()
-    installed(monkeypatch, single_flip)
-    engine = install(monkeypatch, made.guest.outcome)
-    assert made.trial().after() == ""
-    assert engine.runs == []
+    killed_after_the_runs(made)
+    assert made.trial(profile=WATCHED).after() == ""
+    assert made.engine.runs == []
     assert len(made.result().samples) == 10
 
 
-def killed_after_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the second look at the guard rails."""
-    looks: list[object] = []
+WATCHED = profile(runs=5, guards=("ping",))
 
-    def after(*_: object, **__: object) -> list[object]:
-        looks.append(None)
-        if len(looks) == 2:
+
+class DyingGuard(Guard):
+    """Ends the program when it is looked at the second time."""
+
+    def after(self, ends: Ends, path: PathOf, before: str) -> GuardRail:
+        if any(one.startswith("after") for one in self.asked):
             raise Killed
-        return []
-
-    monkeypatch.setattr(rails, "after", after)
+        return super().after(ends, path, before)
 
 
-def test_a_catastrophe_is_not_forgotten(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed between the run that showed it and the verdict."""
-    made.trial().before()
-    made.guest.level = 1e6
-    killed_after_the_runs(monkeypatch)
+def killed_after_the_runs(made: Made) -> None:
+    """At the second look at the guard rails; then all is new. The guest is as it will be."""
+    level, made.guest.level = made.guest.level, 1e9
+    made.trial(profile=WATCHED).before()
+    made.guest.level, made.guard = level, DyingGuard()
     with pytest.raises(Killed):
-        made.trial().after()
-    monkeypatch.undo()
-    installed(monkeypatch, single_flip)
-    engine = install(monkeypatch, made.guest.outcome)
-    assert "three times in a row less than half" in made.trial().after()
-    assert engine.runs == []
+        made.trial(profile=WATCHED).after()
+    made.guard, made.engine = Guard(), Engine(made.guest.outcome)
+
+
+def test_a_catastrophe_is_not_forgotten(made: Made) -> None:
+    """Killed between the run that showed it and the verdict."""
+    made.guest.level = 1e6
+    killed_after_the_runs(made)
+    assert "three times in a row less than half" in made.trial(profile=WATCHED).after()
+    assert made.engine.runs == []
 
 
 def test_what_was_given_up_is_not_tried_again(made: Made) -> None:
@@ -341,7 +331,7 @@ def test_what_cannot_be_measured_before_leaves_no_trace(made: Made) -> None:
         made.trial().after()
     assert str(error.value) == f"{MAC} was not measured before it was changed"
     assert list(made.trial().measurements()) == []
-    made.trial().ended("refused", undone=True)
+    made.trial().note_outcome("refused", undone=True)
 
 
 def test_a_measurement_that_is_gone(made: Made) -> None:
@@ -350,7 +340,7 @@ def test_a_measurement_that_is_gone(made: Made) -> None:
     (kept.folder / "head.json").unlink()
     with pytest.raises(UsageError, match=kept.id):
         made.trial().after()
-    made.trial().ended("failed", undone=True)
+    made.trial().note_outcome("failed", undone=True)
     assert made.told.said[-1].startswith("what was done could not be noted: ")
     assert kept.id in made.told.said[-1]
 

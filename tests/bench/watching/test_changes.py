@@ -12,8 +12,8 @@ from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.watching.changes import (
     ALPHA,
     PERMUTATIONS,
-    Reading,
     SeriesJudgement,
+    SeriesPoint,
     _best_split,
     judge_series,
     p_of,
@@ -22,10 +22,10 @@ from vnicaudit.bench.watching.changes import (
 GOODPUT = METRICS["goodput"]
 
 
-def series(levels: list[float], noise: float = 0.02, seed: int = 3) -> list[Reading]:
+def series(levels: list[float], noise: float = 0.02, seed: int = 3) -> list[SeriesPoint]:
     source = random.Random(seed)
     return [
-        Reading(START + place * HOUR, level * (1 + source.gauss(0, noise)))
+        SeriesPoint(START + place * HOUR, level * (1 + source.gauss(0, noise)))
         for place, level in enumerate(levels)
     ]
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.bench.judging.made import TCP
 from tests.bench.watching.made import HOUR, START, watched
 from vnicaudit.bench.trials.learning import host_of, learnt
-from vnicaudit.bench.watching.changes import Reading
+from vnicaudit.bench.watching.changes import SeriesPoint
 from vnicaudit.bench.watching.series import PathIdentity, series_of
 from vnicaudit.bench.watching.state import states_of
 from vnicaudit.reports.bench.watch_line import watch_line
@@ -31,8 +31,8 @@ def test_the_runs_of_a_path_in_order_of_time(tmp_path: Path) -> None:
     (odd / "samples.jsonl").write_text("{\n" + (odd / "samples.jsonl").read_text() + "half")
     found = series_of(tmp_path, PATH, [TCP])
     assert found == {
-        ("tcp", "goodput"): [Reading(START, 1.5e9), Reading(START + 9, 4e9),
-                             Reading(START + HOUR, 2e9)]
+        ("tcp", "goodput"): [SeriesPoint(START, 1.5e9), SeriesPoint(START + 9, 4e9),
+                             SeriesPoint(START + HOUR, 2e9)]
     }  # fmt: skip
     assert series_of(tmp_path, PATH, [replace(TCP, seconds=2.0)]) == {}
     assert series_of(tmp_path / "none", PATH, [TCP]) == {}

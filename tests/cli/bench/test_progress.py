@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP
 from vnicaudit.bench.running.forecast import Ahead
-from vnicaudit.cli.bench import output
 from vnicaudit.cli.bench.output import BenchProgress
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.model.measurement import Sample
@@ -28,16 +27,19 @@ class Clock:
     def monotonic(self) -> float:
         return self.now
 
+    time = monotonic
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(output, "time", clock)
-    return clock
+def clock() -> Clock:
+    return Clock()
 
 
-def progress(*, quiet: bool = False) -> BenchProgress:
-    return BenchProgress(OutputOptions(color="never", quiet=quiet, verbose=False))
+def progress(clock: Clock, *, quiet: bool = False) -> BenchProgress:
+    return BenchProgress(OutputOptions(color="never", quiet=quiet, verbose=False), clock)
 
 
 def ahead(number: int, left: float = 600.0, soonest: float = 600.0) -> Ahead:
@@ -45,26 +47,24 @@ def ahead(number: int, left: float = 600.0, soonest: float = 600.0) -> Ahead:
 
 
 def test_what_is_prepared_is_said_at_once(clock: Clock, capsys: Capture) -> None:
-    del clock
-    progress().prepares("connecting to agent://web01 and local")
+    progress(clock).prepares("connecting to agent://web01 and local")
     assert capsys.readouterr().err == "connecting to agent://web01 and local\n"
 
 
 def test_how_long_and_how_many(clock: Clock, capsys: Capture) -> None:
-    del clock
-    one = progress()
+    one = progress(clock)
     one.begins(ahead(1))
     assert capsys.readouterr().err == "about 10 min: at most 28 runs, without repeats\n"
     one.begins(ahead(15))  # behind the change: it was said
     assert capsys.readouterr().err == ""
-    progress().begins(ahead(1, 4800.0, 1200.0))
+    progress(clock).begins(ahead(1, 4800.0, 1200.0))
     assert capsys.readouterr().err.startswith("about 20 min to 1 h 20 min: ")
 
 
 def test_elsewhere_a_line_in_thirty_seconds_with_the_last_value(
     clock: Clock, capsys: Capture
 ) -> None:
-    one = progress()
+    one = progress(clock)
     one.begins(ahead(1))
     one.runs(TCP, "before", ahead(1))
     one.sampled(SAMPLE)
@@ -82,7 +82,7 @@ def test_elsewhere_a_line_in_thirty_seconds_with_the_last_value(
 
 
 def test_a_run_that_did_not_count_has_no_value(clock: Clock, capsys: Capture) -> None:
-    one = progress()
+    one = progress(clock)
     one.runs(TCP, "before", ahead(1))
     one.sampled(replace(SAMPLE, valid=False, reason="steal"))
     clock.now = 31.0
@@ -91,8 +91,7 @@ def test_a_run_that_did_not_count_has_no_value(clock: Clock, capsys: Capture) ->
 
 
 def test_quiet_shows_nothing(clock: Clock, capsys: Capture) -> None:
-    del clock
-    one = progress(quiet=True)
+    one = progress(clock, quiet=True)
     one.prepares("x")
     one.begins(ahead(1))
     one.runs(TCP, "before", ahead(1))
@@ -104,10 +103,9 @@ def test_quiet_shows_nothing(clock: Clock, capsys: Capture) -> None:
 def test_a_terminal_has_one_line(
     clock: Clock, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    del clock
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "50")
-    one = progress()
+    one = progress(clock)
     one.prepares("warming up before")
     one.runs(TCP, "before", ahead(1))
     one.sampled(SAMPLE)

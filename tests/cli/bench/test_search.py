@@ -17,8 +17,8 @@ from tests.cli.records import options_of
 from tests.cli.two_ends import Running, TwoEnds, two_ends
 from tests.not_run import not_run
 from vnicaudit.bench.running.run import MeasurementRequest, measurement_terms_of
-from vnicaudit.cli.adapters import adapters
 from vnicaudit.cli.bench.search import BenchSearchOptions, command, request_of
+from vnicaudit.cli.wiring.adapters import adapters
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "vnicaudit.bench-1.json"
 

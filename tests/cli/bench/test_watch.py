@@ -21,8 +21,8 @@ from vnicaudit.bench.endpoints.turns import TakesTurns
 from vnicaudit.bench.watching.periods import periods
 from vnicaudit.bench.watching.series import PathIdentity
 from vnicaudit.bench.watching.state import states_of
-from vnicaudit.cli.adapters import adapters
 from vnicaudit.cli.bench import watch
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.metrics.families import written
 from vnicaudit.reports.metrics.watch import watch_families

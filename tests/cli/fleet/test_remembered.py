@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -67,3 +69,38 @@ def test_the_page_of_an_audit_tells_what_changed_since_the_last(
     text = redacted.read_text()
     assert "h1-d" not in text
     assert "north" not in text
+
+
+SHARED = "52:54:00:aa:bb:cc"
+
+
+def test_what_two_hosts_share_is_remembered_with_each(tmp_path: Path) -> None:
+    """It is fixed once all hosts were read and it was not there: a host that is not reached hides
+    it, and cures nothing."""
+    files = [tmp_path / f"h{n}.xml" for n in range(3)]
+    uris, there = tmp_path / "uris", tmp_path / "there.db"
+    uris.write_text("".join(f"test://{path}\n" for path in files))
+
+    def audited() -> list[tuple[str, str, str]]:
+        words = ("-i", uris, "--state", tmp_path / "state", "-q", "-o", tmp_path / "out")
+        inside("fleet", "audit", *words, "--history", there, "--select", "VNIC016,VNIC017")
+        with closing(sqlite3.connect(there)) as history:
+            query = "SELECT host, subject, state FROM findings ORDER BY host, since"
+            return [(host[-6:], name, state) for host, name, state in history.execute(query)]
+
+    def both(state: str) -> list[tuple[str, str, str]]:
+        return [("h0.xml", "h0-d0", state), ("h1.xml", "h1-d0", state)]
+
+    for number, path in enumerate(files):
+        write_host(path, number, 2, mac=SHARED if number < 2 else "")
+    assert audited() == both("new")
+    assert audited() == both("known")
+    files[1].rename(tmp_path / "away")
+    assert audited() == both("not looked at")
+    (tmp_path / "away").rename(files[1])
+    assert audited() == both("known")
+    files[2].rename(tmp_path / "away")
+    write_host(files[1], 1, 2)
+    assert audited() == [("h0.xml", "h0-d0", "not looked at"), ("h1.xml", "h1-d0", "not looked at")]
+    (tmp_path / "away").rename(files[2])
+    assert audited() == both("fixed")

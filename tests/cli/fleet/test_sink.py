@@ -10,8 +10,7 @@ import pytest
 from vnicaudit.cli.main import run
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import VnicauditError
-from vnicaudit.fleet.sink import KeptReading
-from vnicaudit.model.fleet import FleetAudit, HostReading
+from vnicaudit.model.fleet import FleetAudit, HostReading, KeptReading
 
 
 class Memory:
@@ -43,7 +42,7 @@ def test_an_audit_is_handed_over_in_the_order_of_the_inventory(tmp_path: Path) -
     memory = Memory()
     assert audited(tmp_path, memory) == 4
     ((audit, readings),) = memory.taken
-    assert [reading.host.name for reading in readings] == list(audit.chosen)
+    assert [reading.host.name for reading in readings] == list(audit.chosen_hosts)
     assert [reading.status for reading in readings] == ["ok", "failed", "ok"]
     assert readings[1].failure == "refused"
     assert audit.finished is not None

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
-from vnicaudit.cli.history.sink import history_sink
+from vnicaudit.cli.wiring.history_sink import history_sink
 from vnicaudit.errors import HistoryError, MissingExtraError
 from vnicaudit.history.history import history_to_read
-from vnicaudit.history.packed_reading import Unpacked
 from vnicaudit.history.place import history_place
-from vnicaudit.model.fleet import HostReading
+from vnicaudit.model.fleet import HostReading, Unpacked
 
 HOST = host("kvm1")
 GUEST = TestDomain(1, (TestNic("52:54:00:00:00:01", "e1000", frozenset({"TEST01"})),))

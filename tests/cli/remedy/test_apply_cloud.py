@@ -24,8 +24,8 @@ from vnicaudit.cli.main import run as run_program
 from vnicaudit.cli.options.remedy import run_context
 from vnicaudit.cli.remedy.apply import command as command_of_apply
 from vnicaudit.cli.remedy.apply_bench import ApplyOptions
-from vnicaudit.cli.remedy.controller import Controller
 from vnicaudit.cli.wiring import Wiring, open_controller
+from vnicaudit.cli.wiring.controller import Controller
 from vnicaudit.errors import ActionError, EndpointError, UsageError
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.plan import Plan, Step

@@ -22,11 +22,11 @@ from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.trials.flips import FlippedNic
 from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.bench.trials.shadow_trials import Measurement, ShadowTrials
-from vnicaudit.cli.adapters import adapters
 from vnicaudit.cli.output.stderr import telling
 from vnicaudit.cli.remedy import apply
 from vnicaudit.cli.remedy.apply_bench import ApplyOptions, print_trials
 from vnicaudit.cli.remedy.apply_shadow import shadow_address, take_shadows_out
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult, BenchRun, Decision
 from vnicaudit.remedy.applying.runner import Tell

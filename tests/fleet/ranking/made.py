@@ -78,7 +78,7 @@ def audit(*names: str) -> FleetAudit:
     """An audit of these hosts."""
     return FleetAudit(
         id="20260101-000000-0000", started="2026-01-01T00:00:00Z",
-        finished="2026-01-01T00:01:00Z", version="1", coverage=Coverage(()), chosen=names,
+        finished="2026-01-01T00:01:00Z", version="1", coverage=Coverage(()), chosen_hosts=names,
     )  # fmt: skip
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from vnicaudit.errors import TargetError
+from vnicaudit.fleet.running.engines.one_try import ReadHost
+from vnicaudit.fleet.running.engines.threads import Threads
 from vnicaudit.fleet.running.host_queue import HostQueue
 from vnicaudit.fleet.running.host_reading import HostItems, HostReaders, ReadingLimits
 from vnicaudit.model.fleet import HostOptions, InventoryHost
@@ -24,6 +26,11 @@ HOST = Host("kvm")
 NO_OPTIONS = HostOptions()
 
 
+def threads(reader: ReadHost, limits: ReadingLimits) -> Threads:
+    """An engine that reads with that."""
+    return Threads(reader, LiveOptions(), limits.host_deadline)
+
+
 def read(
     reader: Callable[[str, LiveOptions], Iterator[Met]],
     *names: str,
@@ -32,7 +39,7 @@ def read(
 ) -> dict[str, HostItems]:
     """What came of hosts of these names, by name."""
     hosts = [InventoryHost(name, name, options=options) for name in names]
-    readers = HostReaders(HostQueue(enumerate(hosts)), reader, LiveOptions(), limits)
+    readers = HostReaders(HostQueue(enumerate(hosts)), threads(reader, limits), limits)
     return {items.host.name: items for items in readers.results()}
 
 
@@ -130,7 +137,8 @@ def test_what_no_reader_should_raise_is_raised_where_results_are_taken() -> None
 def test_when_nobody_takes_results_any_more_threads_end() -> None:
     hosts = [InventoryHost(str(n), str(n)) for n in range(200)]
     queue = HostQueue(enumerate(hosts))
-    results = HostReaders(queue, lambda _uri, _live: iter((HOST,)), LiveOptions(), SOON).results()
+    engine = threads(lambda _uri, _live: iter((HOST,)), SOON)
+    results = HostReaders(queue, engine, SOON).results()
     next(results)
     results.close()
     readers = [one for one in threading.enumerate() if one.name.startswith("hosts ")]

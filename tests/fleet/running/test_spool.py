@@ -9,7 +9,7 @@ import pytest
 
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.fleet.running.lock import fleet_lock
-from vnicaudit.fleet.running.spool import Spool, SpoolFolder
+from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, InventoryHost
 from vnicaudit.model.report import Audited, TargetResult
 
@@ -27,19 +27,19 @@ READING = HostReading(
 )
 AUDIT = FleetAudit(
     id="20261126-110000-0001", started="2026-11-26T11:00:00Z", version="1",
-    coverage=Coverage(("VNIC001",)), hosts=(HOST,), chosen=("kvm7",),
+    coverage=Coverage(("VNIC001",)), hosts=(HOST,), chosen_hosts=("kvm7",),
 )  # fmt: skip
 
 
 @pytest.fixture
-def spool(tmp_path: Path) -> Spool:
+def spool(tmp_path: Path) -> AuditSpool:
     """A new one."""
     found = SpoolFolder(tmp_path).new(AUDIT.id)
     found.write_audit(AUDIT)
     return found
 
 
-def test_a_reading_comes_back_as_it_was(spool: Spool) -> None:
+def test_a_reading_comes_back_as_it_was(spool: AuditSpool) -> None:
     spool.add(0, READING)
     kept = spool.host(0)
     assert kept is not None
@@ -50,21 +50,21 @@ def test_a_reading_comes_back_as_it_was(spool: Spool) -> None:
     assert spool.host(1) is None
 
 
-def test_nobody_else_may_read_it(spool: Spool) -> None:
+def test_nobody_else_may_read_it(spool: AuditSpool) -> None:
     spool.add(0, READING)
     modes = {stat.S_IMODE(path.stat().st_mode) for path in spool.folder.rglob("*")}
     assert modes == {0o700, 0o600}
 
 
 @pytest.mark.parametrize("keep", [0, 10, -1])
-def test_a_damaged_file_is_as_if_it_were_not_there(spool: Spool, keep: int) -> None:
+def test_a_damaged_file_is_as_if_it_were_not_there(spool: AuditSpool, keep: int) -> None:
     spool.add(0, READING)
     path = spool.folder / "hosts" / "000000"
     path.write_bytes(path.read_bytes()[:keep])
     assert spool.host(0) is None
 
 
-def test_a_changed_byte_is_found(spool: Spool) -> None:
+def test_a_changed_byte_is_found(spool: AuditSpool) -> None:
     spool.add(0, READING)
     path = spool.folder / "hosts" / "000000"
     data = bytearray(path.read_bytes())

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from vnicaudit.fleet.serving.addresses import ListenAddress, host_names
-from vnicaudit.fleet.serving.answers import HTML, Content, Route
+from vnicaudit.fleet.serving.answers import HTML, Route, RouteContent
 from vnicaudit.fleet.serving.server import Limits, ReadOnlyServer
 
 ROUTES: Mapping[str, Route] = {
-    "/": lambda _accept: Content(HTML, b"<!doctype html><title>page</title>"),
-    "/metrics": lambda _accept: Content("text/plain; version=0.0.4", b"up 1\n"),
+    "/": lambda _accept: RouteContent(HTML, b"<!doctype html><title>page</title>"),
+    "/metrics": lambda _accept: RouteContent("text/plain; version=0.0.4", b"up 1\n"),
 }
 
 

@@ -15,7 +15,7 @@ from tests.fleet.serving.served import served
 from tests.promtool import checked_metrics
 from tests.reports.metrics.test_fleet import COUNTS, text_of
 from vnicaudit.errors import TargetError
-from vnicaudit.fleet.serving.answers import Content
+from vnicaudit.fleet.serving.answers import RouteContent
 from vnicaudit.fleet.serving.shared import SharedValue
 from vnicaudit.model.fleet_counts import FleetCounts
 from vnicaudit.reports.metrics.exposition import exposed
@@ -40,8 +40,8 @@ class SlowHistory:
         return COUNTS
 
 
-def route(shared: SharedValue[FleetCounts], accept: str) -> Content:
-    return Content(*exposed(fleet_families(shared.get()), accept))
+def route(shared: SharedValue[FleetCounts], accept: str) -> RouteContent:
+    return RouteContent(*exposed(fleet_families(shared.get()), accept))
 
 
 def scraped(url: str, accept: str) -> tuple[str, str]:
@@ -65,7 +65,7 @@ def test_scrapes_that_overlap_cost_one_reading() -> None:
     history, all_there = SlowHistory(), threading.Barrier(8)
     shared = SharedValue(history.counts, good_for=60, patience=20, clock=time)
 
-    def scrape(accept: str) -> Content:
+    def scrape(accept: str) -> RouteContent:
         all_there.wait(20)
         return route(shared, accept)
 

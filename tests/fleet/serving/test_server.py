@@ -9,7 +9,7 @@ import pytest
 from tests.fleet.serving.served import ROUTES, asked, connected, everything, served, status
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.serving.addresses import ListenAddress, host_names, listen_address
-from vnicaudit.fleet.serving.answers import HTML, Content
+from vnicaudit.fleet.serving.answers import HTML, RouteContent
 from vnicaudit.fleet.serving.server import Limits
 
 GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -146,7 +146,7 @@ def test_too_many_at_once_are_told_so_and_the_next_is_served() -> None:
 
 
 def test_a_reader_who_takes_nothing_holds_nobody_up() -> None:
-    big = Content(HTML, b"x" * (64 << 20))
+    big = RouteContent(HTML, b"x" * (64 << 20))
     limits = Limits(requests=1, idle=0.5, whole=3)
     with (
         served({**ROUTES, "/": lambda _accept: big}, limits) as server,
@@ -159,7 +159,7 @@ def test_a_reader_who_takes_nothing_holds_nobody_up() -> None:
 
 
 def test_a_history_that_fails_is_a_503_without_its_reasons() -> None:
-    def fails(accept: str) -> Content:
+    def fails(accept: str) -> RouteContent:
         del accept
         raise TargetError("postgresql://audit:secret@db/history: no route")
 

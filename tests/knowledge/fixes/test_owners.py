@@ -10,7 +10,7 @@ import pytest
 from tests.rules.shipped import cases
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.knowledge.fixes.wording import Wording

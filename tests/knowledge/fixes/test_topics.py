@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.fix import OwnerAdvice, Topic
 from vnicaudit.model.owner import owner_named

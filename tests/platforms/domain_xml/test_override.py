@@ -9,7 +9,7 @@ import pytest
 
 from vnicaudit.audit.effective import resolve
 from vnicaudit.audit.judging.domains import DomainAuditor
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Effective, Resolved
 from vnicaudit.model.host import HostConfig

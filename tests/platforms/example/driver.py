@@ -133,7 +133,7 @@ class InventoryDriver:
 
     def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
         """Whether something was done to it."""
-        return run.begun(unit.key)
+        return run.has_begun(unit.key)
 
     def forward(self, work: BegunUnit) -> Result:
         """Set what is not so yet."""

@@ -11,7 +11,12 @@ from tests.platforms.example.inventory import ENGINE, INVENTORY, NAME, PREFIX
 from tests.platforms.example.planner import InventoryTargets
 from tests.platforms.example.wording import ENGINE_WORDING, WORDING
 from vnicaudit.audit.reading.targets import TargetKind
-from vnicaudit.cli.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform, definition
+from vnicaudit.cli.wiring.platforms import (
+    PLATFORMS,
+    PlatformRegistry,
+    RegisteredPlatform,
+    definition,
+)
 from vnicaudit.model.file_kind import Content, Item
 from vnicaudit.model.live import LiveOptions
 

@@ -11,8 +11,8 @@ import pytest
 from tests.platforms.example.platform import example, with_example
 from vnicaudit.audit.pool import SERIAL_BELOW
 from vnicaudit.cli.main import run
-from vnicaudit.cli.platforms import PlatformRegistry, every_platform
 from vnicaudit.cli.wiring import Wiring
+from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 
 TEXT = """# inventory/1
 [mail-01]

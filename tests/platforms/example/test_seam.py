@@ -20,8 +20,8 @@ from tests.platforms.example.platform import with_example
 from tests.platforms.example.write import models_in
 from tests.remedy.applying.fakes import Killed, Stage, watch
 from vnicaudit.cli.main import run
-from vnicaudit.cli.platforms import PlatformRegistry, every_platform
 from vnicaudit.cli.wiring import Wiring
+from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import ObjectUnit, Plan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -82,5 +83,5 @@ def test_device_that_may_not_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> int:
         raise PermissionError
 
-    monkeypatch.setattr("vnicaudit.platforms.host.kvm.os.open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     assert can_open(Path("/dev/null")) is None

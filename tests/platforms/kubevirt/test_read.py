@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.text.parsers import parser as parser
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.reading.files import read_file
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.host import HostConfig

@@ -4,7 +4,7 @@ import pytest
 from lxml import etree
 
 from vnicaudit.model.domain import DomainState
-from vnicaudit.model.readiness import Readiness
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.platforms.libvirt.agent import (
     GuestFacts,
     channel_state,

@@ -5,7 +5,6 @@ import re
 import signal
 import threading
 import time
-from types import SimpleNamespace
 
 import libvirt
 import pytest
@@ -16,7 +15,6 @@ from tests.platforms.libvirt.private_daemon import PrivateDaemon, tcp_uri
 from vnicaudit.model.domain import Domain, StagedNic
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.version import Version
-from vnicaudit.platforms.libvirt import workers
 from vnicaudit.platforms.libvirt.read import LiveHost, read
 
 pytestmark = pytest.mark.rig
@@ -199,17 +197,18 @@ def test_a_host_that_fails_in_the_middle_costs_what_was_not_read(
     hypervisor_connection: libvirt.virConnect,
     how: signal.Signals,
     reason: str,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Until it does, its deadline's clock stands still: a machine that stalls is no silent host."""
     began, failed = time.monotonic(), threading.Event()
-    clock = SimpleNamespace(monotonic=lambda: time.monotonic() if failed.is_set() else began)
-    monkeypatch.setattr(workers, "time", clock)
+
+    def clock() -> float:
+        return time.monotonic() if failed.is_set() else began
+
     for number in range(60):
         hypervisor_connection.defineXML(domain(f"vm-{number:02}", nic(MAC, "user", E1000)))
     # so slow that most is still to come when the first are there
     with delay_proxy.running(f"127.0.0.1:{daemon.port}", delay_ms=50) as (port, proxy):
-        stream = read(tcp_uri(port), deadline=1, threads=1).domains
+        stream = read(tcp_uri(port), deadline=1, threads=1, clock=clock).domains
         first = next(stream)
         os.kill(proxy.pid, how)
         failed.set()

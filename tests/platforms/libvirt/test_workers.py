@@ -2,11 +2,9 @@
 
 import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 
-from vnicaudit.platforms.libvirt import workers
 from vnicaudit.platforms.libvirt.workers import HostSilentError, Mailbox, Pulse, WorkerThreads
 
 
@@ -16,11 +14,10 @@ def test_silence_ends_the_wait() -> None:
         box.take()
 
 
-def test_a_beating_pulse_prolongs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_beating_pulse_prolongs_it() -> None:
     """By a clock of its own: a machine that stalls is no silent host."""
     now = [0.0]
-    monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    pulse = Pulse(0.1)
+    pulse = Pulse(0.1, lambda: now[0])
     box: Mailbox[str] = Mailbox(pulse)
 
     def slow_host() -> None:

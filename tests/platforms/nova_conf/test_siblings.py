@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.nova_conf.siblings import (

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.remedy.works import work
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf import resolve
 from vnicaudit.knowledge.nova_conf.options import knowledge

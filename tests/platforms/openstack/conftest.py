@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud, serve
-from vnicaudit.platforms.openstack import client, session
 
 CLOUD = """\
   {name}:
@@ -48,6 +47,4 @@ def cloud(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]
         file = nowhere / "clouds.yaml"
         file.write_text("clouds:\n" + "".join(entries), "utf-8")
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
-        for module in (client, session):
-            monkeypatch.setattr(module, "_PAUSES", (0.0, 0.0, 0.0))
         yield running

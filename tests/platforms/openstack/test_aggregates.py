@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply, reply
+from tests.platforms.openstack.entering import connect
 from vnicaudit.model.server import Aggregate
 from vnicaudit.platforms.openstack.client import Client
-from vnicaudit.platforms.openstack.connect import connect
 from vnicaudit.platforms.openstack.lists import AGGREGATES, Aggregates
 
 PATH = "/compute/v2.1/os-aggregates"

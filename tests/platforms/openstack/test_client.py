@@ -16,9 +16,9 @@ from tests.platforms.openstack.cloud import (
     reply,
     silent_until,
 )
+from tests.platforms.openstack.entering import connect
 from vnicaudit.platforms.openstack import client as asking
 from vnicaudit.platforms.openstack.client import CallError, Client
-from vnicaudit.platforms.openstack.connect import connect
 
 PATH = "/ports"
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud
 from tests.platforms.openstack.conftest import CLOUD
+from tests.platforms.openstack.entering import connect
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.platforms.openstack import config_files
 from vnicaudit.platforms.openstack.configuration import region_of
-from vnicaudit.platforms.openstack.connect import connect
 
 KEYS = st.sampled_from(
     ["auth", "auth_url", "auth_type", "username", "password", "regions", "region_name", "profile",

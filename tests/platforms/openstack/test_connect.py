@@ -19,8 +19,9 @@ from cryptography.x509.oid import NameOID
 
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud, silent_until
 from tests.platforms.openstack.conftest import CLOUD
+from tests.platforms.openstack.entering import connect
 from vnicaudit.errors import TargetError
-from vnicaudit.platforms.openstack.connect import CloudLogin, connect
+from vnicaudit.platforms.openstack.connect import CloudLogin
 
 
 def refused(name: str, *, deadline: float = 30) -> str:

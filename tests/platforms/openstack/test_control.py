@@ -10,7 +10,6 @@ import contextlib
 import copy
 import io
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +24,6 @@ from hypothesis import strategies as st
 from vnicaudit.base.deadlines import TimeUpError
 from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError, TargetError
 from vnicaudit.model.cloud_state import FlavorState
-from vnicaudit.platforms.openstack import connect as entrance
 from vnicaudit.platforms.openstack import control, states
 from vnicaudit.platforms.openstack.binding import keystone_errors
 from vnicaudit.platforms.openstack.client import AnswerError
@@ -48,6 +46,7 @@ _URLS = {
 }
 
 Request = Callable[..., requests.Response]
+Locate = Callable[[CloudLogin, str], ServiceEndpoint]
 
 
 class Session:
@@ -58,6 +57,7 @@ class Session:
         self.expected: list[dict[str, Any]] = []
         self.instead: list[Exception | int] = []
         self.times = 0
+        self.pauses = (0.0, 0.0, 0.0)
 
     def masked(self, text: str) -> str:
         """No token is known."""
@@ -97,18 +97,16 @@ def _answer(status: int, said: object) -> requests.Response:
 
 
 @pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch) -> Session:
+def session() -> Session:
     """The one that the cloud is asked through."""
-    found = Session()
+    return Session()
 
-    def endpoint(_region: object, service: str) -> ServiceEndpoint:
-        if service not in _URLS:
-            raise keystone_errors.EndpointNotFound(f"no {service}")
-        return ServiceEndpoint(_URLS[service], (2, 104) if service == "compute" else None)
 
-    monkeypatch.setattr(entrance, "_endpoint", endpoint)
-    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
-    return found
+def located(_cloud: object, service: str) -> ServiceEndpoint:
+    """Where a service of the recorded cloud is."""
+    if service not in _URLS:
+        raise keystone_errors.EndpointNotFound(f"no {service}")
+    return ServiceEndpoint(_URLS[service], (2, 104) if service == "compute" else None)
 
 
 @pytest.fixture
@@ -117,13 +115,13 @@ def cloud(session: Session) -> control.Control:
     return connected(session)
 
 
-def connected(session: Session) -> control.Control:
+def connected(session: Session, locate: Locate = located) -> control.Control:
     """The cloud that is asked through that session."""
 
     def login(name: str, *, deadline: float) -> CloudLogin:
         there: Any = session
         region: Any = None
-        return CloudLogin(name, region, there, deadline, frozenset({"admin"}))
+        return CloudLogin(name, region, there, deadline, frozenset({"admin"}), locate=locate)
 
     return control.connect("prod", deadline=30.0, login=login)
 
@@ -158,19 +156,17 @@ def test_which_cloud_it_is(cloud: control.Control) -> None:
         ("https://nova/compute/v2.1", "https://nova/compute/v2.1"),
     ],
 )
-def test_a_project_in_the_url_is_not_another_cloud(
-    session: Session, monkeypatch: pytest.MonkeyPatch, url: str, key: str
-) -> None:
-    monkeypatch.setattr(entrance, "_endpoint", lambda _region, _name: ServiceEndpoint(url, (2, 90)))
-    found = connected(session)
+def test_a_project_in_the_url_is_not_another_cloud(session: Session, url: str, key: str) -> None:
+    found = connected(session, lambda _cloud, _service: ServiceEndpoint(url, (2, 90)))
     assert (found.key, found.release) == (key, (24, 25))
 
 
-def test_a_cloud_without_nova_is_none(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(_URLS, "compute", "")
-    monkeypatch.delitem(_URLS, "compute")
+def test_a_cloud_without_nova_is_none(session: Session) -> None:
+    def nowhere(_cloud: object, service: str) -> ServiceEndpoint:
+        raise keystone_errors.EndpointNotFound(f"no {service}")
+
     with pytest.raises(TargetError, match="the compute service cannot be reached: no compute"):
-        connected(session)
+        connected(session, nowhere)
 
 
 @pytest.mark.parametrize(
@@ -416,12 +412,9 @@ def test_an_order_is_given_once(cloud: control.Control, session: Session) -> Non
 
 
 def test_an_order_without_an_answer_in_time_may_be_carried_out(
-    cloud: control.Control, monkeypatch: pytest.MonkeyPatch
+    cloud: control.Control, session: Session
 ) -> None:
-    def late(*_given: object) -> object:
-        raise TimeUpError
-
-    monkeypatch.setattr(CloudLogin, "within", late)
+    session.instead = [TimeUpError()]
     with pytest.raises(SilentError, match="no answer within 30 s; it may be done all the same"):
         cloud.stop(SERVER)
 

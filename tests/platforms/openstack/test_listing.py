@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply, load, reply
+from tests.platforms.openstack.entering import connect
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.openstack.client import Client
-from vnicaudit.platforms.openstack.connect import connect
 from vnicaudit.platforms.openstack.listing import Listing, decoded, pages, split
 from vnicaudit.platforms.openstack.network import RawPort
 

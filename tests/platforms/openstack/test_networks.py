@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.platforms.openstack.cloud import FakeCloud, Item
+from tests.platforms.openstack.entering import read
 from vnicaudit.model.domain import Server
 from vnicaudit.model.live import CloudItem as ReadItem
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import ProviderNetwork
 from vnicaudit.platforms.openstack.network import RawNetwork, provider_network
-from vnicaudit.platforms.openstack.read import read
 
 ADMINS = {
     "id": "98bf1b1b-7853-4e92-8681-6a338cc6c75f", "mtu": 1500, "provider:network_type": "vlan",

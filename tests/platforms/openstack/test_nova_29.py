@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.platforms.openstack.cloud import FakeCloud, load
+from tests.platforms.openstack.entering import read
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.server import NovaVersions, ServerConfig
-from vnicaudit.platforms.openstack.read import read
 
 
 def configs(cloud: FakeCloud) -> dict[str, ServerConfig]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud, recorded_error, reply
+from tests.platforms.openstack.entering import connect
 from vnicaudit.platforms.openstack.client import Client
-from vnicaudit.platforms.openstack.connect import connect
 from vnicaudit.platforms.openstack.lists import Projects, read_projects
 
 PATH = "/identity/v3/projects"

@@ -95,7 +95,7 @@ def test_descriptors_that_may_not_be_seen(tmp_path: Path, monkeypatch: pytest.Mo
             raise PermissionError(13, "Permission denied", path)
         return real(path)
 
-    monkeypatch.setattr("vnicaudit.platforms.qemu.proc.os.scandir", denied)
+    monkeypatch.setattr(os, "scandir", denied)
     (nic,) = _one(tmp_path).nics
     assert (nic.vhost, nic.evidence) == (True, "command line")
 

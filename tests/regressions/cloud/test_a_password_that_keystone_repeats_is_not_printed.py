@@ -10,9 +10,9 @@ import pytest
 
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud, reply
 from tests.platforms.openstack.conftest import cloud, nowhere
+from tests.platforms.openstack.entering import connect
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.openstack import connect as entrance
-from vnicaudit.platforms.openstack.connect import connect
 
 __all__ = ["cloud", "nowhere"]
 

@@ -11,11 +11,11 @@ import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud
 from tests.platforms.openstack.conftest import cloud, nowhere
+from tests.platforms.openstack.entering import connect
 from tests.regressions.cloud.test_regions import configured, more_regions
 from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.live import LiveOptions
-from vnicaudit.platforms.openstack.connect import connect
 from vnicaudit.text.cloud_names import client
 
 __all__ = ["cloud", "nowhere"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from vnicaudit.audit.reading.targets import target_of
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import UsageError
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from tests.audit.clouds import TARGET, FakeCloud, config, image, port, put_in_place, server
-from tests.cli.inside import inside
+from tests.audit.clouds import TARGET, FakeCloud, config, image, port, server
+from tests.cli.inside import inside as anywhere
 from vnicaudit.model.domain import Server
-from vnicaudit.reports import grouped
-from vnicaudit.reports.grouped import GROUP_BY
+from vnicaudit.reports.findings import grouped
+from vnicaudit.reports.findings.grouped import GROUP_BY
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
 
+CLOUD = FakeCloud()
+inside = partial(anywhere, wiring=CLOUD.wiring)
 SERVERS = 60
 IMAGES = {1: "jammy", 2: "focal"}
 
@@ -42,7 +45,7 @@ def placed(number: int) -> Server:
 @pytest.fixture(autouse=True)
 def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCloud:
     monkeypatch.chdir(tmp_path)
-    fake = put_in_place(monkeypatch)
+    fake = CLOUD.clear()
     fake.clouds["prod"] = [*map(placed, range(1, SERVERS + 1))]
     return fake
 

@@ -7,8 +7,7 @@ import pytest
 
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply, reply
 from tests.platforms.openstack.conftest import cloud, nowhere
-from vnicaudit.cli.main import run
-from vnicaudit.platforms.openstack.read import read
+from tests.platforms.openstack.entering import read, run
 
 __all__ = ["cloud", "nowhere"]
 

@@ -3,70 +3,71 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud
 from tests.platforms.openstack.conftest import cloud, nowhere
+from tests.platforms.openstack.entering import connect, run
 from tests.regressions.cloud.test_regions import more_regions
-from vnicaudit.cli.main import run
 from vnicaudit.model.host import CloudLimits
-from vnicaudit.platforms.openstack import connect as connecting
-from vnicaudit.platforms.openstack import read as reading
-from vnicaudit.platforms.openstack.connect import CloudLogin, connect
+from vnicaudit.platforms.openstack.connect import CloudLogin
 from vnicaudit.platforms.openstack.session import Pace
 
 __all__ = ["cloud", "nowhere"]
 
-Asked = list[tuple[str, float, CloudLimits | None]]
 AUDIT = ("audit", "--exit-zero", "--quiet")
 PLAN = ("plan", "--quiet")
 LIMITS = ("--deadline", "17", "--max-rps", "1000", "--cloud-deadline", "900")
 
 
-@pytest.fixture
-def logins(monkeypatch: pytest.MonkeyPatch) -> Asked:
+class Logins:
     """Each login: to which cloud, with which deadline, and how much may be asked."""
-    found: Asked = []
 
-    def noted(name: str, *, deadline: float, limits: CloudLimits | None = None) -> CloudLogin:
-        found.append((name, deadline, limits))
+    def __init__(self) -> None:
+        self.all: list[tuple[str, float, CloudLimits | None]] = []
+
+    def __call__(self, name: str, /, *, deadline: float, limits: CloudLimits | None) -> CloudLogin:
+        self.all.append((name, deadline, limits))
         return connect(name, deadline=deadline, limits=limits)
 
-    monkeypatch.setattr(reading, "connect", noted)
-    return found
+
+@pytest.fixture
+def logins() -> Logins:
+    return Logins()
 
 
 @pytest.mark.parametrize("words", [AUDIT, PLAN, ("nics",)])
 def test_asking_for_the_regions_takes_no_more_than_reading_them(
-    cloud: FakeCloud, logins: Asked, words: tuple[str, ...]
+    cloud: FakeCloud, logins: Logins, words: tuple[str, ...]
 ) -> None:
     more_regions(cloud, "RegionTwo")
-    run([*words, *LIMITS, "openstack:admin/*"])
+    run([*words, *LIMITS, "openstack:admin/*"], logins)
     limits = CloudLimits(1000.0, 900.0)
-    assert logins == [
+    assert logins.all == [
         (name, 17.0, limits) for name in ("admin", "admin/RegionOne", "admin/RegionTwo")
     ]
 
 
 @pytest.mark.parametrize("words", [AUDIT, PLAN])
 def test_a_region_that_is_named_twice_is_read_once(
-    cloud: FakeCloud, logins: Asked, words: tuple[str, ...]
+    cloud: FakeCloud, logins: Logins, words: tuple[str, ...]
 ) -> None:
     more_regions(cloud, "RegionTwo")
-    run([*words, "openstack:admin/RegionTwo", "openstack:admin/*"])
-    assert [name for name, _deadline, _limits in logins] == [
+    run([*words, "openstack:admin/RegionTwo", "openstack:admin/*"], logins)
+    assert [name for name, _deadline, _limits in logins.all] == [
         "admin", "admin/RegionTwo", "admin/RegionOne",
     ]  # fmt: skip
 
 
 @pytest.mark.usefixtures("cloud")
-def test_what_makes_no_sense_asks_no_cloud(logins: Asked, tmp_path: Path) -> None:
-    assert run(["audit", "--fix", "openstack:admin/*"]) == 2
+def test_what_makes_no_sense_asks_no_cloud(logins: Logins, tmp_path: Path) -> None:
+    assert run(["audit", "--fix", "openstack:admin/*"], logins) == 2
     assert run(["audit", "--project", "p", "--write-baseline", str(tmp_path / "b"),
-                "openstack:admin/*"]) == 2  # fmt: skip
-    assert logins == []
+                "openstack:admin/*"], logins) == 2  # fmt: skip
+    assert logins.all == []
 
 
 @pytest.mark.parametrize("by", ["option", "variable"])
@@ -81,9 +82,8 @@ def test_the_pace_that_is_asked_for_is_kept(
         paces.append(rate)
         return Pace(rate)
 
-    monkeypatch.setattr(connecting, "Pace", pace)
     given = _given("--max-rps", "500", by, monkeypatch)
-    run([*words, *given, "openstack:admin"])
+    run([*words, *given, "openstack:admin"], partial(connect, pace=pace))
     assert paces == [500.0]
     assert len(cloud.asked) > 1
 

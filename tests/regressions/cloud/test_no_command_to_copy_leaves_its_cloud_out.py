@@ -17,7 +17,7 @@ from tests.remedy.applying.clouds.fakes import server_step
 from tests.remedy.planning.cloud.clouds import MAC, flavor, image, port, server, step, tenants
 from tests.remedy.works import work as audited
 from vnicaudit.audit.judging.domains import DomainAuditor
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Server
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.plan import NotPlanned, Step

@@ -13,7 +13,7 @@ from tests.platforms.openstack.servers import IMAGE
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.work import Assumptions, AuditWork
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.knowledge.nova_conf.options import release_of
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import NicConfig

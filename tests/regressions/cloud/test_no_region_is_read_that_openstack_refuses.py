@@ -14,11 +14,10 @@ import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud
 from tests.platforms.openstack.conftest import cloud, nowhere
+from tests.platforms.openstack.entering import connect, run
 from tests.regressions.cloud.test_regions import configured, more_regions
-from vnicaudit.cli.main import run
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.openstack.binding import OpenStackConfig, SDKException
-from vnicaudit.platforms.openstack.connect import connect
 
 __all__ = ["cloud", "nowhere"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.remedy.applying.clouds.fakes import CloudWorld, installed, server_step
 from tests.remedy.applying.fakes import Killed
-from vnicaudit.remedy.cloud import Reach
+from vnicaudit.remedy.cloud import CloudAccess
 
 PLACES = [
     "before stop", "within stop", "behind stop", "behind line stopped", "before set", "within set",
@@ -43,7 +43,7 @@ def test_every_server_runs_in_the_end_without_nova_manage(
     world.place = place
     with pytest.raises(Killed):
         world.apply(steps, context)
-    world.place, world.reach = "", Reach(None)
+    world.place, world.reach = "", CloudAccess(None)
     world.clock.sleep(60)
     ran = [server.model is not None for server in world.servers]
     world.calls.clear()

@@ -7,9 +7,9 @@ import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud, reply
 from tests.platforms.openstack.conftest import cloud, nowhere
+from tests.platforms.openstack.entering import run
 from tests.regressions.cloud.test_reading_is_patient_and_careful import SERVERS
 from tests.regressions.cloud.test_regions import more_regions
-from vnicaudit.cli.main import run
 
 __all__ = ["cloud", "nowhere"]
 

@@ -8,29 +8,30 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NamedTuple
 
 import pytest
 
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply, recorded_error, reply
 from tests.platforms.openstack.conftest import cloud, nowhere
-from vnicaudit.cli.main import run
+from tests.platforms.openstack.entering import connect, read, run
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import CloudLimits
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.openstack import read as reading
 from vnicaudit.platforms.openstack import session
-from vnicaudit.platforms.openstack.connect import connect
-from vnicaudit.platforms.openstack.read import read
+from vnicaudit.platforms.openstack.connect import ReadLogin
 
 __all__ = ["cloud", "nowhere"]
 
 SERVERS = "/compute/v2.1/servers/detail"
 
 
-def everything(name: str, limits: CloudLimits | None = None) -> tuple[int, list[str]]:
+def everything(
+    name: str, limits: CloudLimits | None = None, login: ReadLogin = connect
+) -> tuple[int, list[str]]:
     """How many servers were read of a cloud, and what could not be."""
-    items = list(read(name, limits=limits).items)
+    items = list(read(name, limits=limits, login=login).items)
     errors = [item.message for item in items if isinstance(item, ReadError)]
     return len([item for item in items if isinstance(item, Domain)]), errors
 
@@ -75,10 +76,17 @@ def test_a_service_that_wants_a_long_pause_is_not_waited_for_beyond_the_deadline
 PAGES = 5
 
 
+class Endless(NamedTuple):
+    """The pages that were asked for, and how the cloud is entered."""
+
+    asked: list[str]
+    login: ReadLogin
+
+
 @pytest.fixture
-def endless(cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def endless(cloud: FakeCloud) -> Endless:
     """A list of servers with a next page behind each, and a clock that stands still until so many
-    pages were asked for, and goes on by three seconds then: the pages."""
+    pages were asked for, and goes on by three seconds then."""
     asked: list[str] = []
 
     def intercept(came: Asked) -> Reply | None:
@@ -93,39 +101,38 @@ def endless(cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return 53.0 if len(asked) >= PAGES else 50.0
 
     cloud.intercept = intercept
-    monkeypatch.setattr(reading, "connect", partial(connect, clock=clock))
-    return asked
+    return Endless(asked, partial(connect, clock=clock))
 
 
 TIME_UP = "not read to its end within {} s; --cloud-deadline gives it more"
 
 
-def test_no_list_is_read_for_ever(endless: list[str]) -> None:
-    _servers, errors = everything("admin", CloudLimits(total=2.0))
+def test_no_list_is_read_for_ever(endless: Endless) -> None:
+    _servers, errors = everything("admin", CloudLimits(total=2.0), endless.login)
     assert set(errors) == {TIME_UP.format(2)}  # more than one: of lists that were late as well
-    assert len(endless) == PAGES
+    assert len(endless.asked) == PAGES
 
 
-def test_a_list_is_read_to_its_end_where_there_is_time(endless: list[str]) -> None:
-    _servers, errors = everything("admin", CloudLimits(total=4.0))
+def test_a_list_is_read_to_its_end_where_there_is_time(endless: Endless) -> None:
+    _servers, errors = everything("admin", CloudLimits(total=4.0), endless.login)
     assert errors == []
-    assert len(endless) == 2 * PAGES
+    assert len(endless.asked) == 2 * PAGES
 
 
 @pytest.mark.parametrize("by", ["option", "variable"])
 @pytest.mark.parametrize("words", [("audit", "--exit-zero"), ("plan",), ("nics",)])
 def test_the_time_that_a_cloud_is_given_is_all_that_it_takes(
-    endless: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    endless: Endless, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     words: tuple[str, ...], by: str,
 ) -> None:  # fmt: skip
     monkeypatch.setenv("COLUMNS", "200")
     if by == "variable":
         monkeypatch.setenv("VNICAUDIT_CLOUD_DEADLINE", "2.5")
     given = ["--cloud-deadline", "2.5"] if by == "option" else []
-    assert run([*words, *given, "openstack:admin"]) == 4
+    assert run([*words, *given, "openstack:admin"], endless.login) == 4
     said = capsys.readouterr()
     assert TIME_UP.format(2.5) in said.out + said.err
-    assert len(endless) == PAGES
+    assert len(endless.asked) == PAGES
 
 
 def test_a_token_that_another_thread_renewed_fails_nobody(cloud: FakeCloud) -> None:

@@ -11,12 +11,11 @@ import pytest
 
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud
 from tests.platforms.openstack.conftest import CLOUD, cloud, nowhere
+from tests.platforms.openstack.entering import connect, read
 from vnicaudit.audit.reading.targets import expanded_targets, target_of, unique_targets
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError
 from vnicaudit.model.live import LiveOptions
-from vnicaudit.platforms.openstack.connect import connect
-from vnicaudit.platforms.openstack.read import read
 
 __all__ = ["cloud", "nowhere"]
 

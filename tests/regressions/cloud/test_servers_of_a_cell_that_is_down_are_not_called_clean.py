@@ -7,8 +7,8 @@ import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud
 from tests.platforms.openstack.conftest import cloud, nowhere
+from tests.platforms.openstack.entering import run
 from tests.regressions.cloud.test_reading_is_patient_and_careful import SERVERS, everything
-from vnicaudit.cli.main import run
 
 __all__ = ["cloud", "nowhere"]
 

@@ -24,7 +24,7 @@ from vnicaudit.cli.wiring import open_controller
 from vnicaudit.errors import ActionError
 from vnicaudit.model.plan import Step
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage
-from vnicaudit.remedy.cloud import MANAGE_JOBS, CommandOutput, Reach
+from vnicaudit.remedy.cloud import MANAGE_JOBS, CloudAccess, CommandOutput
 
 PLACES = ["before set", "within set", "between set", "behind set"]
 WAIT = 30.0
@@ -133,7 +133,7 @@ def test_servers_of_a_batch_are_set_side_by_side(
             meet.wait(WAIT)  # broken where fewer than four run at once
         return real(arguments)
 
-    world.reach = Reach(manage, jobs=4)
+    world.reach = CloudAccess(manage, jobs=4)
     done = world.apply(booted(world), world.context("restart", canary=0, batch=4))
     assert [unit.outcome for unit in done.run.steps] == ["applied"] * 4
     assert [server.model for server in world.servers] == ["virtio"] * 4
@@ -159,7 +159,7 @@ def test_the_end_of_one_is_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyP
             raise LOST
         return real(arguments)
 
-    world.reach = Reach(manage, jobs=4)
+    world.reach = CloudAccess(manage, jobs=4)
     context = world.context("restart", canary=0, batch=4, max_failures=9)
     done = world.apply(booted(world), context)
     units = done.run.steps
@@ -189,7 +189,7 @@ def test_killed_with_several_at_work_and_carried_on(
     world = Life(tmp_path, 4)
     installed(world, monkeypatch)
     steps = booted(world)
-    world.reach, world.place = Reach(world.manage, jobs=jobs), place
+    world.reach, world.place = CloudAccess(world.manage, jobs=jobs), place
     context = world.context("restart", canary=0, batch=4, max_failures=9)
     with pytest.raises(Killed):
         world.apply(steps, context)
@@ -207,7 +207,7 @@ def test_those_that_come_late_are_waited_for_one_by_one(
 ) -> None:
     world = installed(CloudWorld(tmp_path, 3), monkeypatch)
     steps = booted(world)
-    world.reach = Reach(world.manage, jobs=jobs)
+    world.reach = CloudAccess(world.manage, jobs=jobs)
     world.faults["set"] = Fault(LOST, "before", None)
     context = world.context("restart", canary=0, batch=3, max_failures=9)
     done = world.apply(steps, context)

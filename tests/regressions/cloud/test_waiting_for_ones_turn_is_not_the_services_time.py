@@ -10,10 +10,9 @@ import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud
 from tests.platforms.openstack.conftest import cloud, nowhere
+from tests.platforms.openstack.entering import connect
 from vnicaudit.base.deadlines import TimeUpError
 from vnicaudit.model.host import CloudLimits
-from vnicaudit.platforms.openstack import connect as connecting
-from vnicaudit.platforms.openstack.connect import connect
 from vnicaudit.platforms.openstack.session import AbandonedError, Pace
 from vnicaudit.platforms.openstack.waiting import Turns, within
 
@@ -22,7 +21,7 @@ __all__ = ["cloud", "nowhere"]
 DEADLINE = 8.0
 
 
-def test_a_login_waits_for_its_turn(cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_login_waits_for_its_turn(cloud: FakeCloud) -> None:
     """Longer than an answer may take, once."""
     pauses = [1.2 * DEADLINE]
 
@@ -30,8 +29,10 @@ def test_a_login_waits_for_its_turn(cloud: FakeCloud, monkeypatch: pytest.Monkey
         if seconds and pauses:
             time.sleep(pauses.pop())
 
-    monkeypatch.setattr(connecting, "Pace", lambda rate: Pace(rate, lambda: 0.0, sleep))
-    found = connect("admin", deadline=DEADLINE, limits=CloudLimits(0.001, None))
+    limits = CloudLimits(0.001, None)
+    found = connect(
+        "admin", deadline=DEADLINE, limits=limits, pace=lambda rate: Pace(rate, lambda: 0.0, sleep)
+    )
     assert found.roles
     assert not pauses
     assert len(cloud.asked) > 1

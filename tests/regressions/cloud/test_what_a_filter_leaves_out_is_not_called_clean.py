@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -19,15 +20,16 @@ from tests.audit.clouds import (
     flavor,
     image,
     port,
-    put_in_place,
     server,
 )
 from tests.cli.definitions import E1000
-from tests.cli.inside import inside
+from tests.cli.inside import inside as anywhere
 from vnicaudit.model.domain import Server
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import Aggregate
 
+CLOUD = FakeCloud()
+inside = partial(anywhere, wiring=CLOUD.wiring)
 NOVA = (
     "<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>"
 )
@@ -47,7 +49,7 @@ def placed(number: int, **facts: object) -> Server:
 def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCloud:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "300")
-    fake = put_in_place(monkeypatch)
+    fake = CLOUD.clear()
     fast = (Aggregate("fast"),)
     fake.clouds["prod"] = [
         placed(1, project="p1", project_name="mail", zone="az1"),

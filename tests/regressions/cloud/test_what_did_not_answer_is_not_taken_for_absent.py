@@ -8,10 +8,9 @@ import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud, Reply, reply
 from tests.platforms.openstack.conftest import cloud, nowhere
+from tests.platforms.openstack.entering import connect, read
 from tests.regressions.cloud.test_reading_is_patient_and_careful import everything, once
 from vnicaudit.errors import TargetError
-from vnicaudit.platforms.openstack.connect import connect
-from vnicaudit.platforms.openstack.read import read
 
 __all__ = ["cloud", "nowhere"]
 

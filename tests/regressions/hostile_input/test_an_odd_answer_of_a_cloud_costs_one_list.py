@@ -11,14 +11,14 @@ import pytest
 
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply
 from tests.platforms.openstack.conftest import cloud, nowhere
+from tests.platforms.openstack.entering import connect, read
 from vnicaudit.audit.reading.targets import Target, expanded_targets
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import ActionError, RefusedError, SilentError, TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack import control
-from vnicaudit.platforms.openstack.read import read
 
 __all__ = ["cloud", "nowhere"]
 
@@ -80,7 +80,7 @@ def test_a_redirect_to_no_address_costs_one_list(cloud: FakeCloud, path: str) ->
 @pytest.mark.parametrize("body", ODD, ids=lambda body: str(body[:20]))
 def test_a_token_that_cannot_be_renewed_is_silence(cloud: FakeCloud, body: bytes) -> None:
     """As of a cloud that does not answer: a server that is off meanwhile is looked at again."""
-    orders = control.connect("admin", deadline=5)
+    orders = control.connect("admin", deadline=5, login=connect)
     refused = False
 
     def intercept(asked: Asked) -> Reply | None:
@@ -103,7 +103,7 @@ def test_a_token_that_cannot_be_renewed_is_silence(cloud: FakeCloud, body: bytes
 
 
 def test_an_image_that_is_no_text_is_an_answer_that_fails(cloud: FakeCloud) -> None:
-    orders = control.connect("admin", deadline=5)
+    orders = control.connect("admin", deadline=5, login=connect)
     with (
         answering(cloud, "GET", "/image/v2/images/i1", Reply(200, b'{"hw_vif_model": "\xff"}')),
         pytest.raises(ActionError, match="what Glance answered is no image"),
@@ -112,7 +112,7 @@ def test_an_image_that_is_no_text_is_an_answer_that_fails(cloud: FakeCloud) -> N
 
 
 def test_a_flavor_with_an_odd_swap_is_an_answer_that_fails(cloud: FakeCloud) -> None:
-    orders = control.connect("admin", deadline=5)
+    orders = control.connect("admin", deadline=5, login=connect)
     odd = b'{"flavor": {"id": "m1", "name": "m1", "ram": 1, "vcpus": 1, "disk": 1, "swap": "x"}}'
     with (
         answering(cloud, "GET", "/compute/v2.1/flavors/m1", Reply(200, odd)),

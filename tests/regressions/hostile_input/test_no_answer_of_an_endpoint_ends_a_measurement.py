@@ -14,19 +14,20 @@ from typing import Any
 import pytest
 
 from tests.bench.engines.here import Here
+from tests.bench.running.fakes import Engine, plugins
 from tests.cli.command import vnicaudit
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends, Measured
 from vnicaudit.bench.endpoints.ip_output import held_addresses, interfaces
 from vnicaudit.bench.endpoints.ip_output import nic_in as nic_of
 from vnicaudit.bench.endpoints.supervisor import status_in
-from vnicaudit.bench.engines._dnsperf_run import busiest, generators
-from vnicaudit.bench.engines._dnsperf_text import statistics
+from vnicaudit.bench.engines._dnsperf.query_run import busiest, generators
+from vnicaudit.bench.engines._dnsperf.text import statistics
 from vnicaudit.bench.engines._iperf3.places import ports_of, version_of
 from vnicaudit.bench.engines._iperf3.report import parse as iperf3_report
 from vnicaudit.bench.engines._netperf.command import SELECTORS
 from vnicaudit.bench.engines._netperf.output import NetperfOutput
-from vnicaudit.bench.engines._patterns import pattern_of
+from vnicaudit.bench.engines._rr.patterns import pattern_of
 from vnicaudit.bench.engines._rr.report import report_of
 from vnicaudit.bench.facts.cpu import clock, throttled_seconds, ticks
 from vnicaudit.bench.facts.guest_process import process
@@ -169,10 +170,11 @@ def _second(text: str, digits: str) -> str:
     return "".join(lines)
 
 
-class _Odd:
+class _Odd(Engine):
     """An engine whose parser meets what nobody thought of."""
 
     def __init__(self, error: Exception) -> None:
+        super().__init__()
         self.error = error
 
     def measure(self, _workload: Workload, _ends: Ends) -> Measured:
@@ -183,12 +185,11 @@ class _Odd:
     "error", [ValueError("digits"), OverflowError("inf"), KeyError("x"), RecursionError("deep")]
 )
 def test_what_an_engine_stumbles_over_is_not_measured(
-    error: Exception, monkeypatch: pytest.MonkeyPatch
+    error: Exception,
 ) -> None:
-    monkeypatch.setattr("vnicaudit.bench.registry.ENGINES.load", lambda _name: _Odd(error))
     with Here("target") as here:
         workload = Workload(id="w", engine="rr", pattern="rr1c-1x1")
-        found = run_once(workload, Ends(here, here, "127.0.0.1"))
+        found = run_once(workload, Ends(here, here, "127.0.0.1"), plugins(_Odd(error)))
     assert found.values == {}
     assert found.error.startswith(f"what rr printed cannot be read ({type(error).__name__}: ")
 

@@ -25,8 +25,8 @@ from vnicaudit.audit.reading import files
 from vnicaudit.audit.reading.error_boundary import guarded_file
 from vnicaudit.base.cpu_deadline import Deadline, OutOfTime
 from vnicaudit.cli.main import run
-from vnicaudit.cli.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform
 from vnicaudit.cli.wiring import Wiring
+from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform
 from vnicaudit.model.file_kind import Content, FileKind, Item
 from vnicaudit.model.platform_name import PlatformName
 from vnicaudit.model.report import ReadError

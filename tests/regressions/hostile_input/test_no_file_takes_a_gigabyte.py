@@ -18,7 +18,7 @@ CEILING = 512
 MEASURE = """
 import re, sys
 from vnicaudit.audit.reading.files import read_file
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 found = read_file(sys.argv[1], "f", every_platform().files, explicit=True)
 items = [getattr(item, "message", "") for item in found]
 peak = re.search(r"VmHWM:\\s+([0-9]+) kB", open("/proc/self/status").read())

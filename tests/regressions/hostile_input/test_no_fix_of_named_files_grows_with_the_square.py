@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.remedy.works import work
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.remedy.files import fix_files
 
 COUNT = 40

@@ -15,7 +15,9 @@ import pytest
 from tests.cli.command import vnicaudit
 from tests.cli.inside import inside
 from tests.regressions.hostile_input.planted import DOMAIN_XML, FILES, NOVA_CONF, SECRET, plant
-from vnicaudit.reports.registry import formats
+from vnicaudit.cli.wiring import Wiring
+from vnicaudit.cli.wiring.platforms import PlatformRegistry
+from vnicaudit.reports.audit.registry import formats
 from vnicaudit.text.secrets import masked, masked_message
 
 DEBUG = {"VNICAUDIT_DEBUG": "1"}
@@ -203,12 +205,11 @@ def test_what_is_no_secret_is_shown() -> None:
     )
 
 
-def test_a_traceback_holds_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_arguments: object, **_options: object) -> None:
+def test_a_traceback_holds_no_secret() -> None:
+    def fails() -> PlatformRegistry:
         raise ValueError(f"not an integer: password={SECRET}, http://u:{SECRET}@h/")
 
-    monkeypatch.setattr("vnicaudit.cli.main.cli.main", fails)
-    result = inside("audit", ".", env=DEBUG)
+    result = inside("audit", ".", env=DEBUG, wiring=Wiring(platforms=fails))
     assert result.returncode == 3
     assert "Traceback (most recent call last)" in result.stderr
     assert "not an integer: password=***" in result.stderr

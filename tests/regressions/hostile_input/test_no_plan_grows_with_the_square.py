@@ -16,8 +16,8 @@ from tests.regressions.hostile_input.growth import ratio
 from tests.remedy.planning.planned import definition, interface
 from tests.remedy.planning.units import file_of, on_files
 from vnicaudit.audit.reading.files import read_stream
-from vnicaudit.cli.adapters import adapters, texts
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.adapters import adapters, texts
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.plan import FileUnit, NotPlanned, Plan, Step
 from vnicaudit.remedy.applying.apply import RunContext, dry_run_apply
 from vnicaudit.remedy.applying.domains.prepare import prepare_file

@@ -12,8 +12,8 @@ from tests.remedy.planning.cloud.clouds import server
 from tests.remedy.planning.planned import definition, interface, live
 from tests.remedy.works import work
 from vnicaudit.audit.reading.files import read_file
-from vnicaudit.cli.adapters import texts
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.adapters import texts
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig

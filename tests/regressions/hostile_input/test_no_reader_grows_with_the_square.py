@@ -19,7 +19,7 @@ from vnicaudit.audit.accepting.baseline import load_baseline
 from vnicaudit.audit.reading.files import read_stream
 from vnicaudit.audit.settings.settings import load_settings
 from vnicaudit.bench.profiles.load import load_profile
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.applying.journal.journal_file import NAME, read_journal
 from vnicaudit.reports.plan.json import from_json

@@ -39,7 +39,7 @@ class Odd:
         self._now("after")
         return ""
 
-    def ended(self, outcome: Outcome, *, undone: bool) -> None:
+    def note_outcome(self, outcome: Outcome, *, undone: bool) -> None:
         self.ends.append((outcome, undone))
         self._now("ended")
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tests.platforms.host.test_links import TAP, made
 from vnicaudit.audit.judging.domains import DomainAuditor
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.host import HostConfig
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.host.links import read_path_mtu

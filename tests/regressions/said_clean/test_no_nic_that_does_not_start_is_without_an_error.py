@@ -17,7 +17,7 @@ from vnicaudit.audit.effective import resolve
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.reading.files import read_stream
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.refs import nic_index

@@ -11,15 +11,15 @@ from msgspec.structs import replace
 
 from tests.remedy.applying.conftest import MakeWorld
 from tests.remedy.applying.fakes import Killed, Machine, World, uuid_of
-from vnicaudit.cli.platforms import every_platform
 from vnicaudit.cli.remedy.run_output import code_of, code_of_undone
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import GoneError
 from vnicaudit.model.plan import Mode
 from vnicaudit.platforms.libvirt.control import connect
 from vnicaudit.remedy.applying.apply import dry_run_apply
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback
-from vnicaudit.remedy.applying.runner import Ended
+from vnicaudit.remedy.applying.runner import RunResult
 
 OTHER = "qemu+ssh://b.example/system"
 NOWHERE = (
@@ -28,7 +28,7 @@ NOWHERE = (
 )
 
 
-def outcomes(went: Ended) -> dict[str, str]:
+def outcomes(went: RunResult) -> dict[str, str]:
     """Name -> what became of it."""
     return {unit.name: unit.outcome for unit in went.run.steps}
 

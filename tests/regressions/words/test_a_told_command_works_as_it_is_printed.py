@@ -15,11 +15,11 @@ from tests.cli.records import options_of
 from tests.reports.runs.samples import APPLY
 from vnicaudit.cli.main import run
 from vnicaudit.cli.options.remedy import RemedyOptions
-from vnicaudit.cli.platforms import every_platform
 from vnicaudit.cli.remedy.apply import command as command_of_apply
 from vnicaudit.cli.remedy.run_output import print_run
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.remedy.applying.history import runs
-from vnicaudit.remedy.applying.runner import Ended
+from vnicaudit.remedy.applying.runner import RunResult
 from vnicaudit.text.own_commands import command, default_state
 
 Capture = pytest.CaptureFixture[str]
@@ -92,7 +92,7 @@ def test_runs_are_listed_by_it(folder: Path, capsys: Capture) -> None:
 
 def test_where_nova_manage_is_and_which_uris_are_trusted_is_told_again(capsys: Capture) -> None:
     units = (replace(APPLY.steps[0], kind="server", outcome="applied"),)
-    done = Ended(replace(APPLY, steps=units))
+    done = RunResult(replace(APPLY, steps=units))
     options = options_of(
         command_of_apply, "plan.json", "--state", STATE, "--nova-manage", "ssh://controller",
         "--trust-uri", "qemu+ext:///system?command=x y",

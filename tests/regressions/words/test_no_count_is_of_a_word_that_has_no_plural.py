@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.audit.judging.test_macs import text
 from tests.cli.inside import inside
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.reports.tally import SCOPE_WORD
 
 PLURALS = {

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from vnicaudit.cli.adapters import adapters
-from vnicaudit.cli.platforms import every_platform
 from vnicaudit.cli.wiring import Wiring
+from vnicaudit.cli.wiring.adapters import adapters
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import ActionError, GoneError, GuestError, SilentError
 from vnicaudit.model.finding import Change
 from vnicaudit.model.guest_network import GuestLink, GuestNetwork
@@ -32,9 +32,9 @@ from vnicaudit.remedy.applying.journal.events import Event, name_of
 from vnicaudit.remedy.applying.journal.run_request import RunLimits
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
-from vnicaudit.remedy.applying.runner import Ended
+from vnicaudit.remedy.applying.runner import RunResult
 from vnicaudit.remedy.applying.schedule import Schedule
-from vnicaudit.remedy.cloud import Reach
+from vnicaudit.remedy.cloud import CloudAccess
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.trial import Trials
@@ -329,7 +329,7 @@ def settings_of(machine: object, _clock: object) -> Machine:
     return machine
 
 
-def with_codes(done: Ended) -> Ended:
+def with_codes(done: RunResult) -> RunResult:
     """How a run went. None of our own drivers refuses anything without a code for it."""
     for unit in done.run.steps:
         assert unit.outcome != "refused" or unit.codes, unit
@@ -341,7 +341,7 @@ class Stage:
     """A folder for runs, a clock, and the program, which may be ended anywhere."""
 
     deadline = 30.0
-    reach = Reach()
+    reach = CloudAccess()
     platforms = every_platform()
 
     def __init__(self, folder: Path) -> None:
@@ -394,13 +394,13 @@ class Stage:
         context: RunContext,
         text: bytes = b"plan",
         trials: Trials | None = None,
-    ) -> Ended:
+    ) -> RunResult:
         """Carry it out, or go on with it."""
         return with_codes(apply(steps, text, context, self._tell, trials))
 
     def rollback(
         self, context: RunContext, chosen: RollbackSelection | None = None, run: str | None = None
-    ) -> tuple[Ended, ...]:
+    ) -> tuple[RunResult, ...]:
         """Take a run back, the first one if none is named."""
         run = run or runs(str(self.folder))[-1].id
         done = rollback(run, chosen or RollbackSelection(), context, self._tell)

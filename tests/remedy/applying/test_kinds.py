@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.remedy.applying.fakes import World
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import (
     DomainUnit,

@@ -9,7 +9,7 @@ import pytest
 from tests.remedy.applying.fakes import Killed, World
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.runs import Outcome
-from vnicaudit.remedy.applying.runner import Ended
+from vnicaudit.remedy.applying.runner import RunResult
 from vnicaudit.remedy.hypervisor import Hypervisor
 
 
@@ -46,7 +46,7 @@ class Trial:
             self.world.machines[0].refuses["define"] = "libvirt says no"
         return self.worse
 
-    def ended(self, outcome: Outcome, *, undone: bool) -> None:
+    def note_outcome(self, outcome: Outcome, *, undone: bool) -> None:
         self._note(f"ended, {outcome}{'' if undone else ', not undone'}")
 
     def _note(self, what: str) -> None:
@@ -54,7 +54,7 @@ class Trial:
         self.asked.append(f"{what}: {machine.at_work[machine.macs[0]]}")
 
 
-def restarted(world: World, trial: Trial) -> Ended:
+def restarted(world: World, trial: Trial) -> RunResult:
     world.machines[0].boot()
     return world.apply(world.steps, world.context("restart"), trials=trial)
 

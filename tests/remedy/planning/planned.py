@@ -12,8 +12,8 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import Assumptions, AuditWork
-from vnicaudit.cli.adapters import texts
-from vnicaudit.cli.platforms import PlatformRegistry, every_platform
+from vnicaudit.cli.wiring.adapters import texts
+from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.host import HostConfig, Network, VdpaDevice
 from vnicaudit.model.plan import NotPlanned, Planned, Step, UnitStep
@@ -135,10 +135,12 @@ def in_file(path: Path, content: str | bytes) -> list[Source]:
     return [one for one in found if isinstance(one, Source)]
 
 
-def selected(*rules: str, platforms: PlatformRegistry | None = None) -> AuditWork:
+def selected(
+    *rules: str, platforms: PlatformRegistry | None = None, kind: type[AuditWork] = AuditWork
+) -> AuditWork:
     """What judges by these rules alone."""
     suppressor = Suppressor((), date(2026, 11, 21), rules)
-    return AuditWork(rules, Assumptions(), suppressor, {}, platforms or every_platform())
+    return kind(rules, Assumptions(), suppressor, {}, platforms or every_platform())
 
 
 def plan(

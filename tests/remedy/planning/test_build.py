@@ -35,7 +35,7 @@ from tests.remedy.planning.planned import (
 from tests.remedy.planning.units import file_of
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.settings.keys import PolicyTable
-from vnicaudit.cli.adapters import texts
+from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host import Network

@@ -16,7 +16,7 @@ from tests.remedy.planning.planned import (
     step,
 )
 from tests.remedy.planning.units import file_of
-from vnicaudit.cli.adapters import texts
+from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.platforms.domain_xml.write import text_of
 from vnicaudit.remedy.planning.diffs import is_diff_of, unified_diff
 

@@ -18,7 +18,7 @@ from tests.remedy.planning.planned import (
     selected,
 )
 from tests.remedy.works import work
-from vnicaudit.cli.adapters import texts
+from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host import Network

@@ -28,7 +28,7 @@ from tests.remedy.works import work
 from vnicaudit import __version__
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import target_of
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.host import Host, VdpaDevice
 from vnicaudit.model.live import LiveDefinition

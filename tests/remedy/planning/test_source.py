@@ -16,7 +16,7 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.selection import Exclusion, Selection
 from vnicaudit.audit.reading.targets import Target, target_of
-from vnicaudit.cli.platforms import every_platform
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.host import Host, Network
 from vnicaudit.model.live import LiveDefinition

@@ -20,12 +20,12 @@ from vnicaudit.model.fleet import (
 )
 from vnicaudit.model.refs import nic_index
 from vnicaudit.model.report import TargetResult
-from vnicaudit.reports.page.answer import Answer
-from vnicaudit.reports.page.columns import Addresses, Counts, Dictionary
+from vnicaudit.reports.page.answer import AnswerCounts
+from vnicaudit.reports.page.columns import Addresses, Dictionary, NumberColumn
 from vnicaudit.reports.page.data import PageData
 from vnicaudit.reports.page.from_fleet import about_fleet, host_of, subjects_of
 from vnicaudit.reports.page.paths import path_of
-from vnicaudit.reports.page.render import Page, render_page
+from vnicaudit.reports.page.render import HtmlPage, render_page
 from vnicaudit.reports.page.spool import ChunkFile
 from vnicaudit.reports.page.tables import MAC, NAME, UUID, sentence
 
@@ -108,7 +108,7 @@ def test_a_dictionary_that_forgets_says_so_and_loses_nothing() -> None:
 
 def test_numbers_take_as_few_bytes_as_the_largest_needs() -> None:
     for largest, width in ((255, 1), (256, 2), (65_535, 2), (65_536, 4)):
-        column = Counts(ChunkFile())
+        column = NumberColumn(ChunkFile())
         for number in (0, largest):
             column.append(number)
             column.settle()
@@ -134,7 +134,7 @@ def finding(number: int, rule: str, new: str, *, safe: bool, confidence: str = "
 
 
 def test_one_change_cures_findings_of_several_rules() -> None:
-    answer = Answer()
+    answer = AnswerCounts()
     several = [finding(number, f"R{number % 2}", "virtio", safe=True) for number in range(5)]
     several += [finding(9, "R9", "virtio", safe=False)]
     several += [finding(n, "R3", "hint", safe=True, confidence="low") for n in range(20, 30)]
@@ -206,7 +206,7 @@ def test_the_same_input_gives_the_same_bytes() -> None:
 
 
 def test_nics_that_came_without_rows_are_counted_as_unknown() -> None:
-    one = Page()
+    one = HtmlPage()
     one.add(msgspec.structs.replace(SUBJECTS[0], rows=(), nics=3))
     text = Elements("".join(one.finish(DATA.about, DATA.end))).text
     assert "3 unknown" in text

@@ -7,6 +7,7 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from vnicaudit.model.finding import Change
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.owner import owner_named
 from vnicaudit.model.plan import (
     GOALS,
@@ -28,7 +29,6 @@ from vnicaudit.model.plan import (
     Unit,
 )
 from vnicaudit.model.platform_name import PlatformName
-from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.reasons import Blocked, BlockedCode
 from vnicaudit.model.refs import CloudRef, FlavorRef, ImageRef, NicRef, ServerRef
 

@@ -14,10 +14,10 @@ from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.report import Audited, Explanation, RunEnd, RunInfo, TargetResult, Tool
-from vnicaudit.reports.explain import explanation_json, explanation_text
-from vnicaudit.reports.grouped import GROUP_BY
+from vnicaudit.reports.audit.explain import explanation_json, explanation_text
+from vnicaudit.reports.audit.registry import formats, writer
+from vnicaudit.reports.findings.grouped import GROUP_BY
 from vnicaudit.reports.redaction.records import Redactor
-from vnicaudit.reports.registry import formats, writer
 from vnicaudit.reports.writer import Options
 
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32

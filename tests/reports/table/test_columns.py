@@ -40,7 +40,7 @@ def test_no_text_leaves_no_blanks() -> None:
 def test_colour_is_no_part_of_a_width() -> None:
     [row, _] = columns(ROWS, Paint(color=True))
     assert row[0].plain == "a   "
-    assert row[0].shown == "\x1b[1ma\x1b[0m   "
+    assert row[0].painted == "\x1b[1ma\x1b[0m   "
     assert row_with_text(row, "x", 80, "", "") == "\x1b[1ma\x1b[0m     1      x\n"
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from vnicaudit.audit.accepting.suppression import Suppression, metadata_location
 from vnicaudit.audit.judging.fingerprint import digest
-from vnicaudit.base.matching import shortened
+from vnicaudit.base.wording import shortened
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding, Severity
 from vnicaudit.model.refs import Ref

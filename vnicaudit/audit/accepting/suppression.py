@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue
-from vnicaudit.base.matching import close_to, shortened
+from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding

@@ -32,18 +32,18 @@ IN_METADATA = "the domain's metadata"
 class Usage(msgspec.Struct, frozen=True):
     """Uses of the settings' suppressions so far, by index; ``|`` merges.
 
-    ``used``: matched a finding. ``judged``: something it is about was audited. ``undecided``: its
-    rule could not be judged on something it is about, so nobody knows whether it is needed.
-    """
+    ``used``: matched a finding. ``judged_entries``: something it is about was audited.
+    ``undecided``: its rule could not be judged on something it is about, so nobody knows whether it
+    is needed."""
 
     used: frozenset[int] = frozenset()
-    judged: frozenset[int] = frozenset()
+    judged_entries: frozenset[int] = frozenset()
     undecided: frozenset[int] = frozenset()
 
     def __or__(self, other: Usage) -> Usage:
         return Usage(
             self.used | other.used,
-            self.judged | other.judged,
+            self.judged_entries | other.judged_entries,
             self.undecided | other.undecided,
         )
 
@@ -124,7 +124,7 @@ class Suppressor:
     def unused(self, usage: Usage) -> tuple[Finding, ...]:
         """SUPP002 for each suppression of the settings that accepted nothing in the whole run."""
         return tuple(
-            stale.unused(entry, _ref(entry), judged=index in usage.judged)
+            stale.unused(entry, _ref(entry), judged=index in usage.judged_entries)
             for index, entry in self._valid
             if index not in usage.used and index not in usage.undecided
         )

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from vnicaudit.knowledge.models import E1000, LEGACY
 from vnicaudit.knowledge.rings import DEFAULT_RING
-from vnicaudit.model.architectures import S390
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
+from vnicaudit.model.guest_words import S390
 from vnicaudit.model.kubevirt import MAX_QUEUES, MODELS, REMOVED_BINDINGS, Manifest
 from vnicaudit.model.nic import VIRTIO, NicConfig
 

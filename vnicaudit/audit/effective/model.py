@@ -10,9 +10,9 @@ from vnicaudit.knowledge.binaries import lacks, misplaced
 from vnicaudit.knowledge.default_model import default_model
 from vnicaudit.knowledge.machines import is_board
 from vnicaudit.knowledge.models import QEMU_MODELS, model_of_driver, shown_model
-from vnicaudit.model.architectures import X86
 from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
+from vnicaudit.model.guest_words import X86
 from vnicaudit.model.nic import MAYBE, VIRTIO, Behind
 from vnicaudit.model.version import Version
 

@@ -9,7 +9,7 @@ from vnicaudit.audit.effective.emulated_nic import (
     EmulatedNic,
     ResolvedFact,
 )
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.knowledge.backends import SINGLE_QUEUE, queue_limit
 from vnicaudit.knowledge.multiqueue import queue_pairs
 from vnicaudit.model.domain import DomainConfig

@@ -37,7 +37,7 @@ def layers(
     manifest = domain.declared.manifest
     if manifest is not None and manifest.preference is not None:
         yield _preference(manifest)
-    if domain.declared.kind == "definition" and nic.declared.type == "network":
+    if domain.declared.is_definition and nic.declared.type == "network":
         yield _network(nic)
     yield _qemu(domain, nic, effective)
     yield _host(domain, host)

@@ -7,7 +7,7 @@ import msgspec
 from vnicaudit.audit.accepting.suppressions import Usage
 from vnicaudit.audit.explain.layers import layers
 from vnicaudit.audit.judging.domains import DomainAuditor
-from vnicaudit.audit.rows import nic_row
+from vnicaudit.audit.judging.nic_row import nic_row
 from vnicaudit.audit.work import Assumptions, AuditWork, NicsAlone
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.host import HostConfig

@@ -18,7 +18,7 @@ from vnicaudit.audit.judging.rule_files import (
     shipped_module,
     shipped_rules,
 )
-from vnicaudit.base.matching import close_to
+from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 from vnicaudit.model.domain import DescriptionKind
 from vnicaudit.model.finding import Severity

@@ -73,7 +73,7 @@ class DescriptionJudging(msgspec.Struct, Generic[D, S], frozen=True, kw_only=Tru
 
     ``scope`` is what a report calls the kind, ``owner`` who keeps what is described. Of one of
     them: ``name`` and ``ref`` say which it is, ``place`` where a field of it stands (itself where
-    that does not), ``named`` what fixes can name. ``key`` tells it apart across audits: never a
+    that does not), ``fix_names`` what fixes can name. ``key`` tells it apart across audits: never a
     line.
     """
 
@@ -86,7 +86,7 @@ class DescriptionJudging(msgspec.Struct, Generic[D, S], frozen=True, kw_only=Tru
     ref: Callable[[D], Ref]
     place: Callable[[D, str | None], Location]
     key: Callable[[D], str]
-    named: Callable[[str, D], FixNames] = lambda _target, _item: NO_NAMES
+    fix_names: Callable[[str, D], FixNames] = lambda _target, _item: NO_NAMES
 
     def auditor(self, rules: tuple[str, ...], catalogue: Catalogue | None) -> AuditDescription:
         """Judges what is of this kind by these rules."""
@@ -103,12 +103,12 @@ class DescriptionJudging(msgspec.Struct, Generic[D, S], frozen=True, kw_only=Tru
     def _audited(
         self, item: D, target: str, verdicts: Iterable[Judgement], collector: FindingCollector
     ) -> Audited:
-        ref, named = self.ref(item), self.named(target, item)
+        ref, named = self.ref(item), self.fix_names(target, item)
         places = partial(self.place, item)
         collector.take(verdicts, self.owner, lambda _field: self.key(item), places, ref, named)
         audited = collector.audited(target, self.name(item), self.owner, self.scope)
         file = self.place(item, None).file
-        return msgspec.structs.replace(audited, file=file, uuid=ref.id, named=named)
+        return msgspec.structs.replace(audited, file=file, uuid=ref.id, fix_names=named)
 
 
 def _property_place(item: Image | Flavor, field: str | None) -> Location:
@@ -152,7 +152,7 @@ JUDGED: tuple[JudgedKind, ...] = (
         ref=lambda item: ImageRef(item.name or None, item.id),
         place=_property_place,
         key=lambda item: _key_in_file(item) if item.id is None else item.id,
-        named=of_image,
+        fix_names=of_image,
     ),
     DescriptionJudging(
         kind=Flavor,

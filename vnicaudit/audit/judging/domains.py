@@ -14,10 +14,10 @@ from vnicaudit.audit.effective import QEMU_DOMAINS
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.fingerprint import digest, domain_mark
 from vnicaudit.audit.judging.judgement import FindingCollector, Judgement, ask, finding_of
+from vnicaudit.audit.judging.nic_row import nic_row
 from vnicaudit.audit.judging.staged import at_the_next_start, without_edits_made
 from vnicaudit.audit.judging.template_verdicts import not_filled_in, of_the_model
 from vnicaudit.audit.reading.platform import Platforms
-from vnicaudit.audit.rows import nic_row
 from vnicaudit.knowledge.fixes.wording import of_server
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Effective
@@ -84,7 +84,7 @@ class DomainAuditor:
             tuple(collector.crashed),
             server="" if domain.cloud is None else domain.cloud.name,
             placed=_placed(domain),
-            named=_names_for_fix(domain),
+            fix_names=_names_for_fix(domain),
             rows=self._rows(domain, host) if self._with_rows else (),
         )
 

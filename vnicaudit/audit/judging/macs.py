@@ -224,7 +224,7 @@ def _is_alone(domain: Domain) -> bool:
     """True where the NICs of a domain are compared only with one another, as for a description that
     is not a definition yet. KubeVirt's pods have networks of their own, and Neutron keeps the MACs
     of a network's ports apart."""
-    return not isinstance(domain.declared.described_by, str)
+    return not domain.declared.is_definition
 
 
 def _host(domain: Domain, target: str) -> str:

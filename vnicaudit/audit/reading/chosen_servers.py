@@ -16,9 +16,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from vnicaudit.base.counting import count
 from vnicaudit.base.identifiers import bare_uuid
-from vnicaudit.base.matching import closest
+from vnicaudit.base.wording import closest, count
 from vnicaudit.model.domain import Server
 from vnicaudit.model.live import CloudItem
 from vnicaudit.model.openstack import Flavor, Image

@@ -137,7 +137,7 @@ def _read_with(kind: FileKind, content: Content, file: _Input) -> Iterator[Item]
             lines.add(item.location.line or 0)
         elif isinstance(item, ReadError):
             lines.add(item.line or 0)
-        yield replace(item, named=file.explicit) if isinstance(item, PutAside) else item
+        yield replace(item, is_explicit=file.explicit) if isinstance(item, PutAside) else item
     for part in () if found.alone else not_judged(file.kinds.unjudged, found, content, lines):
         empty = False
         yield part

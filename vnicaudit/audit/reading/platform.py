@@ -1,7 +1,7 @@
 """Interface of a platform (a place that describes NICs) to an audit, and all platforms of a run.
 
-The platforms are handed in by the command line (:mod:`vnicaudit.cli.platforms`): nothing of an
-audit knows which there are.
+The platforms are handed in by the command line (:mod:`vnicaudit.cli.wiring.platforms`): nothing of
+an audit knows which there are.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.openstack import Flavor, Image
 
 _Kind = Literal["server", "image", "flavor"]

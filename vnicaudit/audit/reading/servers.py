@@ -12,7 +12,7 @@ from vnicaudit.audit.reading.seen_objects import SeenObjects
 from vnicaudit.base.identifiers import bare_uuid
 from vnicaudit.knowledge.hypervisors import QEMU_DOMAINS
 from vnicaudit.model.domain import Domain, Server
-from vnicaudit.model.readiness import Readiness
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.server import PortBinding
 
 _TYPES = ("kvm", "qemu")

@@ -47,7 +47,7 @@ def read_ahead(
             reading.abandon()
 
 
-class _End:
+class _EndOfItems:
     """No more items come; ``error`` is what ended them, where it was one."""
 
     def __init__(self, error: BaseException | None = None) -> None:
@@ -58,14 +58,14 @@ class _Reading(Generic[T]):
     """One reading, in a thread of its own."""
 
     def __init__(self, read: Callable[[], Iterator[T]]) -> None:
-        self._queue: queue.Queue[T | _End] = queue.Queue(_WAITING_MAX)
+        self._queue: queue.Queue[T | _EndOfItems] = queue.Queue(_WAITING_MAX)
         self._abandoned = threading.Event()
         self._read = read
         threading.Thread(target=self._run, name="read ahead", daemon=True).start()
 
     def items(self) -> Iterator[T]:
         """The items as they come."""
-        while not isinstance(item := self._queue.get(), _End):
+        while not isinstance(item := self._queue.get(), _EndOfItems):
             yield item
         if item.error is not None:
             raise item.error
@@ -75,16 +75,16 @@ class _Reading(Generic[T]):
         self._abandoned.set()
 
     def _run(self) -> None:
-        end = _End()
+        end = _EndOfItems()
         try:
             for item in self._read():
                 if not self._put(item):
                     return
         except BaseException as error:  # handed to the one who takes the items
-            end = _End(error)
+            end = _EndOfItems(error)
         self._put(end)
 
-    def _put(self, item: T | _End) -> bool:
+    def _put(self, item: T | _EndOfItems) -> bool:
         """False where nobody takes it any more."""
         while not self._abandoned.is_set():
             try:

@@ -10,7 +10,7 @@ import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleOptions, unknown_word
 from vnicaudit.audit.settings.file import SettingsFile
-from vnicaudit.base.matching import close_to
+from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import SEVERITIES, Severity
 

@@ -18,7 +18,7 @@ from vnicaudit.audit.reading.selection import Exclusion
 from vnicaudit.audit.settings.file import SettingsFile, find, read_settings_file
 from vnicaudit.audit.settings.keys import PolicyTable, Settings, SuppressTable
 from vnicaudit.audit.settings.rules import check_selected, in_table, rule_options
-from vnicaudit.base.matching import close_to
+from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.location import Location

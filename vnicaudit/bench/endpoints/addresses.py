@@ -15,7 +15,7 @@ from vnicaudit.bench.endpoints.ip_output import (
     next_hops,
 )
 from vnicaudit.bench.endpoints.names import is_host_name, resolved_at
-from vnicaudit.bench.endpoints.transport import Interfaces
+from vnicaudit.bench.endpoints.reach.transport import Interfaces
 from vnicaudit.errors import EndpointError, UsageError
 
 _GIVE = "say it behind its URL: ?address=IP"

@@ -1,5 +1,5 @@
 """Endpoints by URL. A file in ``transports/`` is a transport, its name the scheme; those into
-containers are a table (``hosts.py``)."""
+containers are a table (``reach/hosts.py``)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import vnicaudit.bench.endpoints.transports
 from vnicaudit.base.registry import Registry
-from vnicaudit.bench.endpoints.hosts import CONTAINERS
 from vnicaudit.bench.endpoints.names import is_host_name
+from vnicaudit.bench.endpoints.reach.hosts import CONTAINERS
+from vnicaudit.bench.endpoints.reach.transport import (
+    EndpointUrl,
+    TransportConnections,
+    TransportModule,
+)
 from vnicaudit.bench.endpoints.session import LEASE_SECONDS, EndpointSession, open_session
-from vnicaudit.bench.endpoints.transport import EndpointUrl, Reach, TransportModule
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.hypervisor import ConnectHypervisor
 
@@ -40,7 +44,7 @@ def open_endpoint(
     a package is needed for it, EndpointError where it cannot be reached.
     """
     where = parse(url)
-    transport = load(where.scheme).connect(where, Reach(connect))
+    transport = load(where.scheme).connect(where, TransportConnections(connect))
     return open_session(where.url, transport, lease=lease)
 
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 
+from vnicaudit.bench.endpoints.reach.transport import Interfaces, Transport
 from vnicaudit.bench.endpoints.supervisor import BLOCK, PUT_BLOCK, Status, Supervisor
-from vnicaudit.bench.endpoints.transport import Interfaces, Transport
 from vnicaudit.bench.endpoints.turns import TurnState
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.machine import GuestInterface

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import NamedTuple
 
-from vnicaudit.bench.endpoints.transport import Answer, Transport
+from vnicaudit.bench.endpoints.reach.transport import Transport, TransportOutput
 from vnicaudit.errors import EndpointError
 from vnicaudit.remedy.guest.words import excerpt
 
@@ -108,7 +108,7 @@ def status_in(stdout: bytes) -> Status | None:
     return Status(state, code, out, err, stdout[found.end() + 1 :], waited)
 
 
-def _complaint(answer: Answer) -> str:
+def _complaint(answer: TransportOutput) -> str:
     """Last line that a transport printed: banners and warnings stand before it."""
     said = (answer.stderr.strip() or answer.stdout.strip()).splitlines()
     if not said:

@@ -49,18 +49,19 @@ class TakesTurns(Protocol):
 
 
 def wait_for_turns(
-    ends: Iterable[tuple[tuple[str, ...], Endpoint]], say: Say, seconds: float = TURN_SECONDS
-) -> None:
+    ends: Iterable[tuple[tuple[str, ...], Endpoint]], say: Say, seconds: float = TURN_SECONDS,
+    pause: float = _PAUSE,
+) -> None:  # fmt: skip
     """Have each of these ends for ourselves; ``ends``: identity of the place, endpoint. Says whom
     it waits for, once, and where no lock can be taken. Raises BusyError where the turn has not
-    come after ``seconds``."""
+    come after ``seconds``. Looks again after each ``pause``, in seconds."""
     until = time.monotonic() + seconds
     for _identity, endpoint in sorted(dict(ends).items(), key=lambda end: end[0]):
         if isinstance(endpoint, TakesTurns):
-            _wait_for_turn(endpoint, endpoint.url, say, until)
+            _wait_for_turn(endpoint, endpoint.url, say, until, pause)
 
 
-def _wait_for_turn(endpoint: TakesTurns, url: str, say: Say, until: float) -> None:
+def _wait_for_turn(endpoint: TakesTurns, url: str, say: Say, until: float, pause: float) -> None:
     who = f"process {os.getpid()} at {socket.gethostname()}, since {timestamp()}"
     told = False
     while True:
@@ -78,7 +79,7 @@ def _wait_for_turn(endpoint: TakesTurns, url: str, say: Say, until: float) -> No
         if not told:
             say(f"waits for its turn at {url}: another measurement is under way ({holder})")
             told = True
-        time.sleep(min(_PAUSE, max(0.0, until - time.monotonic())))
+        time.sleep(min(pause, max(0.0, until - time.monotonic())))
 
 
 def _holder(state: TurnState) -> str:

@@ -19,9 +19,9 @@ import time
 from collections.abc import Mapping
 
 from vnicaudit.bench.contract import Ends, Measured, Needs, RequiredTool, as_written, failed_run
-from vnicaudit.bench.engines import _dnsperf_options as options
-from vnicaudit.bench.engines._dnsperf_batch import DnsperfBatch, DnsperfJob, must_answer
-from vnicaudit.bench.engines._dnsperf_text import percentile
+from vnicaudit.bench.engines._dnsperf import options as options
+from vnicaudit.bench.engines._dnsperf.batch import DnsperfBatch, DnsperfJob, must_answer
+from vnicaudit.bench.engines._dnsperf.text import percentile
 from vnicaudit.bench.search import LoadTrial, Searched, SearchLimits, search
 from vnicaudit.errors import MeasureError, UsageError
 from vnicaudit.model.measurement import Workload
@@ -108,7 +108,7 @@ def _values(batch: DnsperfBatch) -> dict[str, float]:
         "latency_mean": sum(one.completed * one.mean for one in batch.statistics) / completed,
         **{name: value for name, value in tails.items() if value is not None},
         "latency_max": max(one.most for one in batch.statistics),
-        "loss": 100 * batch.total("lost") / batch.total("sent"),
+        "loss": 100 * batch.total("lost_queries") / batch.total("sent"),
     }
 
 

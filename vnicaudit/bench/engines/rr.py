@@ -2,7 +2,7 @@
 with the latency of each; or a stream.
 
 The server runs at the target, the client at the peer; the names of patterns, and which way a
-stream goes: ``_patterns.py``. What is counted, and how: docs/decisions/0007-own-generator.md.
+stream goes: ``_rr/patterns.py``. What is counted, and how: docs/decisions/0007-own-generator.md.
 
 There are two programs of it. Requests of one connection, as fast as they go, are made by the one
 in C, which is compiled at both ends where they have a compiler; else by netperf where that is
@@ -26,9 +26,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from vnicaudit.bench.contract import Ends, Measured, Needs, SettledWorkload, failed_run
-from vnicaudit.bench.engines._patterns import Pattern, Patterns
 from vnicaudit.bench.engines._rr import by_netperf, choosing, filling
 from vnicaudit.bench.engines._rr.command import RrRuns, checked_workload, messages, run_pair
+from vnicaudit.bench.engines._rr.patterns import Pattern, Patterns
 from vnicaudit.bench.engines._rr.report import RrReport, error_of, received, report_of
 from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError, SilenceError

@@ -78,8 +78,10 @@ class Watch:
     """
 
     def __init__(
-        self, ends: Ends, path: Path, hypervisor: GuestHost | None, machine: Delays | None
-    ) -> None:
+        self, ends: Ends, path: Path, hypervisor: GuestHost | None, machine: Delays | None,
+        read: Callable[[Endpoint, End, str], EndReading] = read_end,
+    ) -> None:  # fmt: skip
+        self._read = read
         self._ends, self._path = ends, path
         self._hypervisor, self._machine = hypervisor, machine
         self._guest: GuestProcess | None = None
@@ -157,8 +159,8 @@ class Watch:
             qemu = _if_possible(lambda: read_qemu(host.endpoint, guest))
         return _Moment(
             qemu=qemu,
-            peer=_if_possible(lambda: read_end(ends.peer, "peer", ends.address)),
-            target=_if_possible(lambda: read_end(ends.target, "target", ends.address)),
+            peer=_if_possible(lambda: self._read(ends.peer, "peer", ends.address)),
+            target=_if_possible(lambda: self._read(ends.target, "target", ends.address)),
             delays=delays,
             at=at,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.errors import VnicauditError
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.remedy.definitions import DefinitionReader

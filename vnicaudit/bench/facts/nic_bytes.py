@@ -33,11 +33,11 @@ _LINE = re.compile(r"(\S{1,64}) ([0-9]{1,20}) ([0-9]{1,20})")
 
 
 class NicReading(NamedTuple):
-    """Counters of an end at one moment: NIC -> bytes received, bytes sent. ``named``: the NIC that
-    the result is about; None: none, or several, could be."""
+    """Counters of an end at one moment: NIC -> bytes received, bytes sent. ``subject_nic``: the NIC
+    that the result is about; None: none, or several, could be."""
 
     counters: Mapping[str, tuple[int, int]]
-    named: str | None
+    subject_nic: str | None
 
 
 def nic_reading(sections: Sequence[Section]) -> NicReading | None:

@@ -103,7 +103,7 @@ def check_path(
     that counted too little; None: it could not look."""
     if before is None or after is None:
         return PathFinding(unchecked="the counters of its NICs cannot be read")
-    named = before.named
+    named = before.subject_nic
     if named is None:
         return PathFinding(unchecked=_NO_NIC[end])
     counted = counted_between(before, after)
@@ -137,7 +137,7 @@ def _finding(
     if look.held_only:
         return PathFinding((own,), f"the address is on {own.nic}, which carries nothing itself")
     others = sorted(
-        (NicBytes(own.end, name, count, named=False)
+        (NicBytes(own.end, name, count, is_subject=False)
          for name, count in counted.items()
          if name not in way and count >= _SHOWN_SHARE * payload),
         key=lambda nic: -nic.bytes,

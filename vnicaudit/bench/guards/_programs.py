@@ -1,8 +1,10 @@
-"""Programs that guard rails need, and why one told nothing."""
+"""Programs that guard rails need, why one told nothing, and what is kept of what they told."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import msgspec
 
 from vnicaudit.bench.contract import Endpoint
 from vnicaudit.bench.readable import one_line
@@ -25,6 +27,14 @@ def output_of(endpoint: Endpoint, argv: Sequence[str]) -> str:
     if ran.code != 0:
         raise MeasureError(failure_reason(ran))
     return ran.stdout
+
+
+def kept_state(read: Callable[[], msgspec.Struct]) -> str:
+    """What is read now, as text to be kept; empty where it cannot be read."""
+    try:
+        return msgspec.json.encode(read()).decode()
+    except MeasureError:
+        return ""
 
 
 def is_missing(ran: Ran) -> bool:

@@ -6,7 +6,7 @@ import msgspec
 
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.endpoints.ip_output import ADDRESSES, interfaces, routes
-from vnicaudit.bench.guards._programs import output_of
+from vnicaudit.bench.guards._programs import kept_state, output_of
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import GuardRail, Path
@@ -24,10 +24,7 @@ class AddressState(msgspec.Struct, frozen=True):
 
 def before(ends: Ends, path: Path) -> str:  # noqa: ARG001  (a Guard)
     """Addresses and gateways as they are; empty where ip cannot tell."""
-    try:
-        return msgspec.json.encode(_state(ends)).decode()
-    except MeasureError:
-        return ""
+    return kept_state(lambda: _state(ends))
 
 
 def after(ends: Ends, path: Path, before: str) -> GuardRail:

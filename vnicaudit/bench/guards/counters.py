@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.guards._programs import output_of
+from vnicaudit.bench.guards._programs import kept_state, output_of
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import GuardRail, Path
@@ -69,10 +69,7 @@ def _both_directions(numbers: list[int]) -> Counters:
 
 def before(ends: Ends, path: Path) -> str:  # noqa: ARG001  (a Guard)
     """The counters as they are; empty where they cannot be read."""
-    try:
-        return msgspec.json.encode(CounterState(_counters_now(ends))).decode()
-    except MeasureError:
-        return ""
+    return kept_state(lambda: CounterState(_counters_now(ends)))
 
 
 def after(ends: Ends, path: Path, before: str) -> GuardRail:

@@ -33,7 +33,7 @@ class MtuState(msgspec.Struct, frozen=True):
 
     mtu: int | None
     passed: bool | None
-    why: str = ""
+    reason: str = ""
 
 
 class _Probe(NamedTuple):
@@ -67,10 +67,10 @@ def after(ends: Ends, path: Path, before: str) -> GuardRail:
     """Broken where packets of that size do not pass any more."""
     state = json_as(before, MtuState) if before else MtuState(path.mtu, True)
     if state.mtu is None:
-        detail = state.why or "no MTU is declared for this path"
+        detail = state.reason or "no MTU is declared for this path"
         return GuardRail("path_mtu", path.name, "unknown", detail)
     if not state.passed:
-        detail = f"{state.mtu} B did not pass before either: {state.why}"
+        detail = f"{state.mtu} B did not pass before either: {state.reason}"
         return GuardRail("path_mtu", path.name, "unknown", detail)
     found = _passes(ends, state.mtu)
     if found.passed is None:
@@ -83,7 +83,7 @@ def trouble(before: str) -> str:
     """That packets of the path's MTU did not pass before the first run; empty: they did, or that is
     not known."""
     state = json_as(before, MtuState)
-    return f"{state.mtu} B: {state.why}" if state.passed is False else ""
+    return f"{state.mtu} B: {state.reason}" if state.passed is False else ""
 
 
 def _passes(ends: Ends, mtu: int) -> _Probe:

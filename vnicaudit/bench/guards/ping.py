@@ -40,16 +40,16 @@ class Pinged(NamedTuple):
     mean: float | None
 
     @property
-    def lost(self) -> int:
+    def lost_packets(self) -> int:
         """Packets without an answer."""
         return self.sent - self.received
 
 
 class PingState(msgspec.Struct, frozen=True):
-    """Address -> packets lost before. ``why``: why ping told nothing of the path's address."""
+    """Address -> packets lost before. ``reason``: why ping told nothing of the path's address."""
 
-    lost: dict[str, int]
-    why: str = ""
+    lost_packets: dict[str, int]
+    reason: str = ""
 
 
 def ping_summary(text: str) -> Pinged:
@@ -71,7 +71,7 @@ def before(ends: Ends, path: Path) -> str:  # noqa: ARG001  (a Guard)
     found = {
         to: _reached(_ping(ends, to)) for to in (ends.address, *_addresses_of_other_family(ends))
     }
-    lost = {to: one.lost for to, one in found.items() if isinstance(one, Pinged)}
+    lost = {to: one.lost_packets for to, one in found.items() if isinstance(one, Pinged)}
     own = found[ends.address]
     return msgspec.json.encode(PingState(lost, own if isinstance(own, str) else "")).decode()
 
@@ -79,9 +79,9 @@ def before(ends: Ends, path: Path) -> str:  # noqa: ARG001  (a Guard)
 def after(ends: Ends, path: Path, before: str) -> GuardRail:
     """Broken where an address that answered before does not, or loses packets that it did not."""
     state = json_as(before, PingState) if before else PingState({ends.address: 0})
-    known = {address: lost for address, lost in state.lost.items() if lost < _COUNT}
+    known = {address: lost for address, lost in state.lost_packets.items() if lost < _COUNT}
     if ends.address not in known:
-        detail = state.why or f"{ends.address} did not answer ping before either"
+        detail = state.reason or f"{ends.address} did not answer ping before either"
         return GuardRail("ping", path.name, "unknown", detail)
     judged = [_rail(address, _ping(ends, address), lost) for address, lost in known.items()]
     verdicts = [verdict for verdict, _ in judged]
@@ -105,7 +105,7 @@ def _rail(address: str, ran: Ran, lost_before: int) -> tuple[_Verdict, str]:
     said = f"{address}: {found.received} of {found.sent} answered"
     if found.mean is not None:
         said += f", mean {found.mean:g} ms"
-    if found.lost > max(_MAY_BE_LOST, lost_before):
+    if found.lost_packets > max(_MAY_BE_LOST, lost_before):
         reason = _complaint(ran)
         return "failed", f"{said}, {found.sent - lost_before} before{reason}"
     return "ok", said

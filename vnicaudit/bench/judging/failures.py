@@ -15,11 +15,11 @@ _FEWEST = 3
 
 
 class DeadArms(NamedTuple):
-    """``names``: arms whose last runs all came to nothing. ``all``: there is no other arm, and
+    """``names``: arms whose last runs all came to nothing. ``hopeless``: there is no other arm, and
     whatever is run comes to nothing after a time-out."""
 
     names: tuple[str, ...]
-    all: bool
+    hopeless: bool
 
 
 def came_to_nothing(sample: Sample) -> bool:

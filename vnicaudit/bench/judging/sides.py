@@ -27,7 +27,7 @@ class Runs(NamedTuple):
     """The block, or turn, of each value."""
     spoiled: int = 0
     """Runs that do not count."""
-    why: str = ""
+    spoiled_reason: str = ""
     """Why most of them do not."""
     limited: bool = False
     """The generator was the limit in most that count."""
@@ -53,7 +53,7 @@ def runs_of(
         values=tuple(value for value, _block in units),
         blocks=tuple(block for _value, block in units),
         spoiled=len(spoiled),
-        why=reasons.most_common(1)[0][0] if reasons else "",
+        spoiled_reason=reasons.most_common(1)[0][0] if reasons else "",
         limited=_mostly_limited(counted),
         spoiled_by_generator=_mostly_limited(spoiled),
     )
@@ -137,7 +137,9 @@ def side_notes(metric: Metric, side: Side) -> Iterator[str]:
     if not runs.values:
         yield f"{arm}: not measured"
     if runs.spoiled:
-        yield f"{arm}: {runs.spoiled} more did not count" + (f" ({runs.why})" if runs.why else "")
+        yield f"{arm}: {runs.spoiled} more did not count" + (
+            f" ({runs.spoiled_reason})" if runs.spoiled_reason else ""
+        )
     dead = sum(value <= 0 for value in runs.values)
     if dead and metric.better == "higher":
         yield f"{arm}: {dead} of {len(runs.values)} carried nothing"

@@ -27,11 +27,11 @@ ATTEMPTS = 3
 
 class NextRun(msgspec.Struct, frozen=True):
     """The next action of a measurement. ``again``: the run that was made last, in the same arm and
-    block. ``give-up``: nothing comes back in any arm. ``why``: for the user; empty where it simply
-    goes on. ``catastrophe``: the reasons, where it is one."""
+    block. ``give-up``: nothing comes back in any arm. ``reason``: for the user; empty where it
+    simply goes on. ``catastrophe``: the reasons, where it is one."""
 
     action: Literal["go-on", "again", "stop", "give-up"]
-    why: str = ""
+    reason: str = ""
     catastrophe: tuple[str, ...] = ()
 
 
@@ -56,7 +56,7 @@ def next_step(state: State, terms: Terms) -> NextRun:
         if harm:
             return harm
     dead = dead_arms(state.samples, _visited(state, terms))
-    if dead.all and (terms.design != "single-flip" or dead.names == (state.arms[0],)):
+    if dead.hopeless and (terms.design != "single-flip" or dead.names == (state.arms[0],)):
         return NextRun("give-up", _no_way(state))
     if state.samples:
         last = state.samples[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from math import fsum
 
-from vnicaudit.base.matching import close_to
+from vnicaudit.base.wording import close_to
 from vnicaudit.bench.contract import Engine
 from vnicaudit.bench.judging.statistics import smallest_p
 from vnicaudit.bench.judging.terms import MOST_ALPHA

@@ -8,15 +8,15 @@ from functools import cache
 
 import vnicaudit
 from vnicaudit.audit.settings.file import read_settings_file
-from vnicaudit.base.matching import close_to
+from vnicaudit.base.wording import close_to
 from vnicaudit.bench.judging.terms import DEFAULT, MOST_ALPHA, usual_turns
 from vnicaudit.bench.profiles import checks
 from vnicaudit.bench.profiles.keys import ProfileTable
 from vnicaudit.bench.profiles.matrix import workloads
 from vnicaudit.bench.profiles.place import TablePlace, TomlLines
 from vnicaudit.bench.profiles.profile import Profile, primary_comparisons
+from vnicaudit.bench.profiles.registry import GUARDS
 from vnicaudit.bench.profiles.table import checked_table
-from vnicaudit.bench.registry import GUARDS
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Workload
 

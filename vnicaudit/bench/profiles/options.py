@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.base.matching import close_to, shortened
+from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.registry import ENGINES
+from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Workload
 

@@ -12,7 +12,7 @@ from typing import get_args, get_type_hints
 
 import msgspec
 
-from vnicaudit.base.matching import close_to, shortened
+from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.bench.profiles.keys import ProfileTable, WorkloadTable
 from vnicaudit.bench.profiles.place import TablePlace
 from vnicaudit.errors import UsageError

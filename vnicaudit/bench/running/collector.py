@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.base.clock import timestamp
+from vnicaudit.base.clock import Clock, timestamp
 from vnicaudit.bench.contract import Ends, Measured, failed_run
 from vnicaudit.bench.facts.attribution import cost
 from vnicaudit.bench.facts.validity import Doubt, ValidityLimits, doubts
@@ -17,8 +17,8 @@ from vnicaudit.bench.history import StoredMeasurement, without_output
 from vnicaudit.bench.judging.order import Slot
 from vnicaudit.bench.judging.stopping import NextRun
 from vnicaudit.bench.profiles.profile import SEARCHES, Profile
+from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
 from vnicaudit.bench.readable import one_line, readable
-from vnicaudit.bench.registry import ENGINES
 from vnicaudit.bench.running.arms import OpenedArm, Switch
 from vnicaudit.bench.running.forecast import Forecast, VisitPlan
 from vnicaudit.bench.running.listener import Listener
@@ -40,13 +40,14 @@ def take_sample(
     limits: ValidityLimits,
     *,
     known: bool = True,
+    plugins: BenchPlugins,
 ) -> Sample:
     """Run it once. What makes the sample invalid is never its value. ``known``: it was noted
     already what the witness says in this arm when all is well. Raises EndpointError where an end is
     lost."""
     started = timestamp()
     opened.watch.begin()
-    measured = run_once(workload, opened.ends)
+    measured = run_once(workload, opened.ends, plugins)
     covariates = opened.watch.end(measured, workload.warmup)
     against = _doubts(measured, covariates, workload, limits)
     failure = measured.failure if measured.error or not measured.values else None
@@ -70,12 +71,12 @@ def take_sample(
     )
 
 
-def run_once(workload: Workload, ends: Ends) -> Measured:
+def run_once(workload: Workload, ends: Ends, plugins: BenchPlugins) -> Measured:
     """Run a workload once by its engine. What its tools print may be anything, and is at worst no
     measurement. Raises EndpointError where an end is lost."""
     try:
         with readable(f"what {workload.engine} printed"):
-            return ENGINES.load(workload.engine).measure(workload, ends)
+            return plugins.engines.load(workload.engine).measure(workload, ends)
     except MeasureError as error:
         return failed_run(error)
 
@@ -116,6 +117,8 @@ class SamplingContext(NamedTuple):
     stored: StoredMeasurement
     listener: Listener
     schedule: VisitPlan
+    plugins: BenchPlugins = SHIPPED
+    clock: Clock = time
 
 
 class Collector:
@@ -126,7 +129,7 @@ class Collector:
         self._work = work
         self._workloads = {workload.id: workload for workload in work.profile.workloads}
         self._forecast = Forecast(work.profile, work.schedule, self.samples)
-        self._since = time.monotonic()
+        self._since = work.clock.monotonic()
         self._lost = 0
         self._astray = 0
         self._said: set[str] = set()
@@ -142,11 +145,11 @@ class Collector:
             self._work.listener.prepares(f"warming up {opened.arm.name}")
             self._bring_about(opened, short)
             opened.watch.begin()  # looks for the guest's QEMU, once
-            began = time.monotonic()
+            began = self._work.clock.monotonic()
             opened.watch.begin()  # as before a run and after it, which is part of what a run takes
-            watched = time.monotonic() - began
-            run_once(short, opened.ends)
-            self._forecast.warmed_up(short, time.monotonic() - began + watched)
+            watched = self._work.clock.monotonic() - began
+            run_once(short, opened.ends, self._work.plugins)
+            self._forecast.warmed_up(short, self._work.clock.monotonic() - began + watched)
 
     def collect(
         self, slots: Sequence[Slot], arms: Mapping[str, OpenedArm], judge: Judge
@@ -154,7 +157,7 @@ class Collector:
         """Make these runs, some of them again, until there is nothing left to do or the judge says
         stop; what it said last. Raises EndpointError where an end stays lost, the load keeps taking
         another NIC, or the judge gives up."""
-        self._forecast.prepared(time.monotonic() - self._since)
+        self._forecast.prepared(self._work.clock.monotonic() - self._since)
         step = NextRun("go-on")
         for at, slot in enumerate(slots):
             if not at:
@@ -162,7 +165,7 @@ class Collector:
             step = self._until_it_counts(slot, arms[slot.arm], judge)
             if step.action == "stop":
                 break
-        self._since = time.monotonic()
+        self._since = self._work.clock.monotonic()
         return step
 
     def _until_it_counts(self, slot: Slot, opened: OpenedArm, judge: Judge) -> NextRun:
@@ -171,16 +174,16 @@ class Collector:
             self._run(slot, opened, again=again)
             again = True
             step = judge()
-            if step.why and step.action != "give-up":
-                self._work.listener.says(step.why)
+            if step.reason and step.action != "give-up":
+                self._work.listener.says(step.reason)
             if step.action == "give-up":
-                raise EndpointError(step.why)
+                raise EndpointError(step.reason)
             if step.action != "again":
                 return step
 
     def _run(self, slot: Slot, opened: OpenedArm, *, again: bool) -> None:
         workload = self._workloads[slot.workload]
-        began = time.monotonic()
+        began = self._work.clock.monotonic()
         ahead = self._forecast.ahead(self.samples, slot)
         self._work.listener.runs(workload, slot.arm, ahead)
         sample = self._sample(workload, opened, DesignPlace(slot.block, len(self.samples)))
@@ -190,8 +193,8 @@ class Collector:
         self._astray = self._astray + 1 if "wrong-path" in sample.invalid_by else 0
         if self._astray == _ASTRAY:
             raise EndpointError(f"{_ASTRAY} runs in a row do not count; the last: {sample.reason}")
-        time.sleep(self._work.profile.cooldown)
-        self._forecast.took(slot.workload, time.monotonic() - began, again=again)
+        self._work.clock.sleep(self._work.profile.cooldown)
+        self._forecast.took(slot.workload, self._work.clock.monotonic() - began, again=again)
 
     def _sample(self, workload: Workload, opened: OpenedArm, place: DesignPlace) -> Sample:
         started = timestamp()
@@ -202,7 +205,9 @@ class Collector:
                 for each in self.samples
                 if each.arm == opened.arm.name
             )
-            sample = take_sample(workload, opened, place, self._work.limits, known=known)
+            sample = take_sample(
+                workload, opened, place, self._work.limits, known=known, plugins=self._work.plugins
+            )
         except EndpointError as error:
             self._lost += 1
             if self._lost == _GONE:

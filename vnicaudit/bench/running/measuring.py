@@ -21,7 +21,7 @@ from vnicaudit.bench.judging.stopping import NextRun, State, next_step
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.registry import GUARDS
+from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
 from vnicaudit.bench.running import rails
 from vnicaudit.bench.running.arms import OpenedArm, Switch
 from vnicaudit.bench.running.collector import Collector, SamplingContext
@@ -55,6 +55,7 @@ class MeasurementTerms(msgspec.Struct, frozen=True, kw_only=True):
     states: dict[str, tuple[str, ...]] = {}
     labels: dict[str, str] = {}
     restarts: bool = False
+    plugins: BenchPlugins = SHIPPED
 
 
 class Measuring:
@@ -76,7 +77,9 @@ class Measuring:
         schedule = visit_plan_of(
             task.design, len(task.arms), terms.looks, terms.runs_per_turn, restarts=task.restarts
         )
-        work = SamplingContext(task.profile, task.limits, self._switch, kept, listener, schedule)
+        work = SamplingContext(
+            task.profile, task.limits, self._switch, kept, listener, schedule, task.plugins
+        )
         self._collector = Collector(work, begun.samples if begun else ())
         self._rails = list(begun.guard_rails) if begun else []
         self._paths = {path.name: path for path in begun.paths} if begun else {}
@@ -251,9 +254,9 @@ class Measuring:
         )
         return next_step(state, self._terms.terms)
 
-    def _guards(self) -> tuple[str, ...]:
-        chosen = self._terms.profile.guards
-        return GUARDS.names() if chosen is None else chosen
+    def _guards(self) -> rails.Guards:
+        chosen, there = self._terms.profile.guards, self._terms.plugins.guards
+        return {name: there.load(name) for name in (there.names() if chosen is None else chosen)}
 
     def _rail_states_of(
         self, opened: Sequence[OpenedArm]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -15,15 +15,15 @@ from vnicaudit.bench.endpoints.ip_output import nic_with
 from vnicaudit.bench.endpoints.local_route import refuse_local_route
 from vnicaudit.bench.endpoints.names import is_host_name
 from vnicaudit.bench.endpoints.opening import address_option, open_endpoint
+from vnicaudit.bench.endpoints.paths import PathOption, domain_of, hypervisor_of, machine_of
 from vnicaudit.bench.endpoints.tools import require_tools
 from vnicaudit.bench.endpoints.turns import TURN_SECONDS, Say, wait_for_turns
 from vnicaudit.bench.facts.covariates import Watch
 from vnicaudit.bench.facts.guest_nic import GuestNic, guest_nic
 from vnicaudit.bench.facts.guest_process import GuestHost, find_guest
 from vnicaudit.bench.facts.setup import host_setup_of, setup_of
-from vnicaudit.bench.paths import PathOption, domain_of, hypervisor_of, machine_of
+from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.bench.readable import readable
-from vnicaudit.bench.registry import ENGINES
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.errors import EndpointError, MeasureError, VnicauditError
 from vnicaudit.model.host import DEADLINE
@@ -43,6 +43,22 @@ class LineFacts(NamedTuple):
     rate: float | None = None
     encapsulation: str = "none"
     hypervisor: str | None = None
+
+
+class Places(Protocol):
+    """What is measured at, as :class:`OpenedEndpoints`."""
+
+    def open(self, given: PathOption, line: LineFacts, mac: str | None = None) -> OpenedArm:
+        """A path, ready. Raises UsageError, EndpointError."""
+
+    def require(self, opened: Iterable[OpenedArm], workloads: Iterable[Workload]) -> None:
+        """Raises EndpointError that names every program that is missing at an end."""
+
+    def setups(self, opened: Iterable[OpenedArm]) -> list[Setup]:
+        """Setup of each place."""
+
+    def labels(self, opened: Sequence[OpenedArm]) -> dict[str, str]:
+        """Labels of one target."""
 
 
 class OpenedEndpoints:

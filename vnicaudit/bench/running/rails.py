@@ -7,15 +7,17 @@ the second look counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
+from vnicaudit.bench.contract import Guard
 from vnicaudit.bench.readable import one_line, readable
-from vnicaudit.bench.registry import GUARDS
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import GuardRail
 
+Guards = Mapping[str, Guard]
+"""Guard rails by name."""
 RailStates = Mapping[str, str]
 """Guard rail -> what it is to be compared with."""
 
@@ -23,52 +25,54 @@ _CUMULATIVE = frozenset({"counters"})
 """Count what has been since they were looked at before, in whichever arm it was."""
 
 
-def before(names: Iterable[str], opened: OpenedArm) -> RailStates:
+def before(guards: Guards, opened: OpenedArm) -> RailStates:
     """The states of the guard rails now. A guard rail that cannot look is not there: :func:`after`
     says so."""
     found: dict[str, str] = {}
-    for name in names:
+    for name, guard in guards.items():
         try:
             with readable("what was printed"):
-                found[name] = GUARDS.load(name).before(opened.ends, opened.arm.path)
+                found[name] = guard.before(opened.ends, opened.arm.path)
         except (EndpointError, MeasureError):
             continue
     return found
 
 
-def troubles(names: Iterable[str], states: RailStates) -> Iterator[str]:
+def troubles(guards: Guards, states: RailStates) -> Iterator[str]:
     """Troubles that guard rails saw when these states were read, one sentence for each guard rail
     that has any."""
-    for name in names:
+    for name, guard in guards.items():
         if states.get(name):
             with suppress(MeasureError), readable("what was printed"):
-                if said := GUARDS.load(name).trouble(states[name]):
+                if said := guard.trouble(states[name]):
                     yield f"guard rail {name} saw before the first run: {one_line(said)}"
 
 
 def after(
-    names: Iterable[str], opened: OpenedArm, kept: RailStates, *, shared: bool = False
+    guards: Guards, opened: OpenedArm, kept: RailStates, *, shared: bool = False
 ) -> list[GuardRail]:
     """Judge the guard rails now, compared with ``kept``. ``shared``: other arms are of the same
     target."""
-    return [_guard_rail(name, opened, kept, shared=shared) for name in names]
+    return [_guard_rail(name, guard, opened, kept, shared=shared) for name, guard in guards.items()]
 
 
-def _guard_rail(name: str, opened: OpenedArm, kept: RailStates, *, shared: bool) -> GuardRail:
+def _guard_rail(
+    name: str, guard: Guard, opened: OpenedArm, kept: RailStates, *, shared: bool
+) -> GuardRail:
     arm = opened.arm.name
     if shared and name in _CUMULATIVE:
         return GuardRail(name, arm, "unknown", f"arms of one target share its {name}")
     if name not in kept:
         return GuardRail(name, arm, "unknown", "it could not be looked at before")
-    rail = _checked(name, opened, kept)
-    return _checked(name, opened, kept) if rail.verdict == "failed" else rail
+    rail = _checked(name, guard, opened, kept[name])
+    return _checked(name, guard, opened, kept[name]) if rail.verdict == "failed" else rail
 
 
-def _checked(name: str, opened: OpenedArm, kept: RailStates) -> GuardRail:
+def _checked(name: str, guard: Guard, opened: OpenedArm, before: str) -> GuardRail:
     arm = opened.arm.name
     try:
         with readable("what was printed"):
-            rail = GUARDS.load(name).after(opened.ends, opened.arm.path, kept[name])
+            rail = guard.after(opened.ends, opened.arm.path, before)
     except EndpointError as error:  # what answered before does not now
         return GuardRail(name, arm, "failed", one_line(str(error)))
     except MeasureError as error:

@@ -10,12 +10,13 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.bench import history
+from vnicaudit.bench.endpoints.paths import PathOption, domain_of
 from vnicaudit.bench.endpoints.turns import TURN_SECONDS
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.terms import Terms, checked_terms
-from vnicaudit.bench.paths import PathOption, domain_of
 from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
@@ -41,6 +42,7 @@ class MeasurementRequest(NamedTuple):
     limits: ValidityLimits
     adapters: GetAdapters
     patience: float = TURN_SECONDS
+    plugins: BenchPlugins = SHIPPED
 
 
 def measurement_terms_of(request: MeasurementRequest) -> MeasurementTerms:
@@ -57,6 +59,7 @@ def measurement_terms_of(request: MeasurementRequest) -> MeasurementTerms:
         limits=request.limits,
         states=request.states,
         labels=request.labels,
+        plugins=request.plugins,
     )
 
 
@@ -88,7 +91,7 @@ def bench(
         for path in request.paths:
             listener.prepares(f"connecting to {path.target} and {path.peer}")
             opened.append(places.open(path, request.line))
-        profile = settled_profile(terms.profile, opened, listener)
+        profile = settled_profile(terms.profile, opened, listener, request.plugins)
         terms = replace(terms, profile=profile)
         listener.prepares("looking for the tools, and at versions and settings")
         places.require(opened, terms.profile.workloads)

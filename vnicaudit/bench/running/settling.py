@@ -8,18 +8,21 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.registry import ENGINES
+from vnicaudit.bench.profiles.registry import BenchPlugins
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.listener import Listener
 from vnicaudit.model.measurement import Workload
 
 
-def settled_profile(profile: Profile, opened: Sequence[OpenedArm], listener: Listener) -> Profile:
+def settled_profile(
+    profile: Profile, opened: Sequence[OpenedArm], listener: Listener, plugins: BenchPlugins
+) -> Profile:
     """The profile, with options in the place of what was left open; what a user should know of the
     choice is told. Raises EndpointError where an end is lost."""
     ends = [each.ends for each in opened]
     found = [
-        ENGINES.load(workload.engine).settled(workload, ends) for workload in profile.workloads
+        plugins.engines.load(workload.engine).settled(workload, ends)
+        for workload in profile.workloads
     ]
     for note in dict.fromkeys(one.note for one in found if one.note):
         listener.says(note)

@@ -37,7 +37,7 @@ def cost(profile: Profile, design: Design, seed: int) -> TrialCost:
     """Return what a trial costs, without runs that do not count and are repeated."""
     if design not in TURNS:
         runs = profile.looks[0] if design == "single-flip" else profile.looks[-1]
-        seconds = estimate(profile, len(_ARMS), runs) + _one(design) + 2 * _VISIT
+        seconds = estimate(profile, len(_ARMS), runs) + _change_seconds(design) + 2 * _VISIT
         return TrialCost(2, 1, seconds, 2, 1, seconds)
     first, last = (
         _of_turns(profile, design, seed, number) for number in (profile.turns[0], profile.turns[-1])
@@ -50,7 +50,7 @@ def _of_turns(profile: Profile, design: Design, seed: int, number: int) -> tuple
     visits = [arm for (arm, _turn), _slots in groupby(slots, lambda each: (each.arm, each.block))]
     changes = changes_between(visits)
     runs = estimate(profile, len(_ARMS), number * profile.runs_per_turn)
-    return len(visits), changes, runs + changes * _one(design) + len(visits) * _VISIT
+    return len(visits), changes, runs + changes * _change_seconds(design) + len(visits) * _VISIT
 
 
 def changes_between(visits: Sequence[str]) -> int:
@@ -59,5 +59,5 @@ def changes_between(visits: Sequence[str]) -> int:
     return sum(1 if one != other else 2 for one, other in pairwise(visits))
 
 
-def _one(design: Design) -> float:
+def _change_seconds(design: Design) -> float:
     return _CHANGE.get(design, _PLUG)

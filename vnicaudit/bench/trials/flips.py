@@ -20,10 +20,9 @@ from vnicaudit.bench.judging.order import Slot, turns
 from vnicaudit.bench.judging.stopping import NextRun
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
-from vnicaudit.bench.running.opening import OpenedEndpoints
+from vnicaudit.bench.running.opening import Places
 from vnicaudit.bench.running.rails import RailStates as Rails
 from vnicaudit.bench.running.run import reporting_where_stored
-from vnicaudit.bench.running.settling import settled_profile
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_terms
 from vnicaudit.errors import ActionError, VnicauditError
 from vnicaudit.model.measurement import BenchResult, Decision, Design
@@ -32,7 +31,7 @@ from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.apply import RunContext, apply
 from vnicaudit.remedy.applying.journal.past_run import unfinished
 from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
-from vnicaudit.remedy.applying.runner import Ended, Tell
+from vnicaudit.remedy.applying.runner import RunResult, Tell
 from vnicaudit.remedy.digests import digest
 
 
@@ -128,7 +127,7 @@ class Flips:
         both arms are measured."""
         with ExitStack() as stack:
             places, opened = self._opened(stack, BEFORE)
-            profile = settled_profile(self._request.profile, [opened], self._request.listener)
+            profile = self._request.settled(opened)
             self._request = self._request._replace(profile=profile)
             measuring = Measuring(self._terms(), kept, self._request.listener)
             self._note(measuring, places, opened)
@@ -140,8 +139,8 @@ class Flips:
         self._note(measuring, places, opened)
         return opened
 
-    def _opened(self, stack: ExitStack, arm: str) -> tuple[OpenedEndpoints, OpenedArm]:
-        places = OpenedEndpoints(stack, self._request.adapters, self._request.seed, self._say_once)
+    def _opened(self, stack: ExitStack, arm: str) -> tuple[Places, OpenedArm]:
+        places = self._request.places(stack, self._say_once)
         self._request.listener.prepares(f"connecting to the guest of {self._mac}, {arm}")
         opened = places.open(self._path, self._request.line, self._mac)
         path = replace(opened.arm.path, name=arm)
@@ -153,7 +152,7 @@ class Flips:
             self._said.add(text)
             self._request.listener.says(text)
 
-    def _note(self, measuring: Measuring, places: OpenedEndpoints, opened: OpenedArm) -> None:
+    def _note(self, measuring: Measuring, places: Places, opened: OpenedArm) -> None:
         """Note the facts of an arm, the first time."""
         arm = opened.arm.name
         if arm not in self._found:  # what is there does not change any more
@@ -197,7 +196,7 @@ class PlanFlips:
         self._text = text
         self._context = context
         self._tell = tell
-        self.applied: Ended | None = None
+        self.applied: RunResult | None = None
         """The run that is in effect; None: the guest is as before."""
 
     def to(self, arm: str) -> None:
@@ -209,7 +208,7 @@ class PlanFlips:
         elif (run_id := self._in_effect()) is not None:
             self._take_back(run_id)
 
-    def _apply(self) -> Ended:
+    def _apply(self) -> RunResult:
         done = apply(self._steps, self._text, self._context, self._tell)
         (unit,) = done.run.steps
         if unit.outcome != "applied" or done.stopped:
@@ -234,7 +233,7 @@ class PlanFlips:
         self.applied = None
 
 
-def _failed(done: Ended, words: str) -> ActionError:
+def _failed(done: RunResult, words: str) -> ActionError:
     (unit,) = done.run.steps
     why = unit.message or done.stopped or unit.outcome
     return ActionError(f"{unit.name} could not be {words} (run {done.run.id}): {why}")

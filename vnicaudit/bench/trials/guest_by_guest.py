@@ -18,7 +18,7 @@ from vnicaudit.remedy.applying.driver import Prepared
 from vnicaudit.remedy.applying.journal.past_run import unfinished
 from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
-from vnicaudit.remedy.applying.runner import Ended, Tell
+from vnicaudit.remedy.applying.runner import RunResult, Tell
 from vnicaudit.remedy.applying.schedule import why_no_more
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.hypervisor import Hypervisor
@@ -47,7 +47,7 @@ class TakenBack(NamedTuple):
 class Applied(NamedTuple):
     """A run of the steps on one guest has ended."""
 
-    run: Ended
+    run: RunResult
 
 
 class GuestRefused(NamedTuple):
@@ -92,8 +92,8 @@ class GuestByGuest(ABC):
     def run(self) -> Iterator[Event]:
         """Events of the trials, as they happen. Units that an earlier life of the program began to
         change go first."""
-        for unit in sorted(self._units, key=lambda one: not self._begun(one)):
-            begun = self._begun(unit)
+        for unit in sorted(self._units, key=lambda one: not self._was_begun(one)):
+            begun = self._was_begun(unit)
             if not begun and (reason := self._why_no_more()):
                 yield TrialsStopped(unit.name, reason)
                 return
@@ -111,7 +111,7 @@ class GuestByGuest(ABC):
         context = self._context
         return why_no_more(context.halted, context.schedule, self._results, datetime.now())
 
-    def _applied(self, unit: UnitRequest) -> Ended:
+    def _applied(self, unit: UnitRequest) -> RunResult:
         """Carry the steps on it out, and count what came of that."""
         steps = self._context.kinds.steps_of(unit, self._steps)
         run = apply(steps, self._text, self._context, self._tell)
@@ -143,7 +143,7 @@ class GuestByGuest(ABC):
             raise RefusedError(f"{unit.name} is off: it cannot be measured")
         return prepared
 
-    def _begun(self, unit: UnitRequest) -> bool:
+    def _was_begun(self, unit: UnitRequest) -> bool:
         """True where a run of this plan was interrupted in the middle of that domain."""
         plan = digest(self._text)
         return any(

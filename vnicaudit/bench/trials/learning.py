@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vnicaudit.bench import history
+from vnicaudit.bench.endpoints.paths import machine_of
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.effect import TURNS, is_share, is_usable
 from vnicaudit.bench.judging.scatter import Scatter, scatter_of, wider
 from vnicaudit.bench.metrics import METRICS, Metric
-from vnicaudit.bench.paths import machine_of
 from vnicaudit.bench.watching.series import days_of
 from vnicaudit.bench.watching.watched_runs import LABEL, MOST_RUNS, WatchedRun
 from vnicaudit.errors import UsageError

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.effect import TURNS, amount_of, is_share, margin_of
 from vnicaudit.bench.judging.runs_needed import MOST_RUNS, runs_to_show, shown_by
 from vnicaudit.bench.judging.scatter import Scatter

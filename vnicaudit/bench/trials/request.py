@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote
 
+from vnicaudit.bench.endpoints.paths import PathOption
+from vnicaudit.bench.endpoints.turns import Say
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.effect import TURNS
 from vnicaudit.bench.judging.terms import MOST_ALPHA, Terms, alphas_of_turns, checked_terms
-from vnicaudit.bench.paths import PathOption
 from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
+from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms
-from vnicaudit.bench.running.opening import LineFacts
+from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints, Places
+from vnicaudit.bench.running.settling import settled_profile
 from vnicaudit.model.measurement import Design
 from vnicaudit.remedy.adapters import GetAdapters
 
@@ -37,6 +43,16 @@ class TrialRequest(NamedTuple):
     """What is changed takes a power cycle; else it is swapped while the guest runs."""
     between: dict[str, float] | None = None
     """:attr:`Terms.between`, from earlier measurements of the host; None: nothing is known."""
+    plugins: BenchPlugins = SHIPPED
+    opening: Callable[[ExitStack, GetAdapters, int, Say], Places] = OpenedEndpoints
+
+    def places(self, stack: ExitStack, say: Say) -> Places:
+        """Where it is measured; all that is opened there is closed with ``stack``."""
+        return self.opening(stack, self.adapters, self.seed, say)
+
+    def settled(self, opened: OpenedArm) -> Profile:
+        """The profile, with what it leaves open chosen for a guest."""
+        return settled_profile(self.profile, [opened], self.listener, self.plugins)
 
 
 def guest_path(uri: str, uuid: str, peer: str) -> PathOption:
@@ -76,4 +92,5 @@ def trial_terms(request: TrialRequest, design: Design) -> MeasurementTerms:
         terms=checked_terms(terms),
         limits=request.limits,
         restarts=request.restarts,
+        plugins=request.plugins,
     )

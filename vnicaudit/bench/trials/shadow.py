@@ -17,8 +17,7 @@ from vnicaudit.bench.judging.order import blocks
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
-from vnicaudit.bench.running.opening import OpenedEndpoints
-from vnicaudit.bench.running.settling import settled_profile
+from vnicaudit.bench.running.opening import Places
 from vnicaudit.bench.trials import shadow_guest
 from vnicaudit.bench.trials.flips import FlippedNic
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_terms
@@ -76,9 +75,7 @@ class Shadow:
         """Measure both; the guest is as it was when this returns, or raises. Raises RefusedError
         where that cannot be done, EndpointError where an end is lost."""
         with ExitStack() as stack:
-            places = OpenedEndpoints(
-                stack, self._request.adapters, self._request.seed, self._request.listener.says
-            )
+            places = self._request.places(stack, self._request.listener.says)
             ready = self._get_ready(places)
             self._tell(self._machine.name, f"plugging the shadow NIC {ready.note.mac} in")
             with self._plug.plugged_in(ready.note, ready.element):
@@ -90,7 +87,7 @@ class Shadow:
             self._tell(self._machine.name, "the shadow NIC is out again")
         return result
 
-    def _get_ready(self, places: OpenedEndpoints) -> _Preparations:
+    def _get_ready(self, places: Places) -> _Preparations:
         """Find out all that is needed, and change nothing. Raises RefusedError, EndpointError."""
         self._check_none_left()
         texts = self._adapters.texts
@@ -103,7 +100,7 @@ class Shadow:
         ground = shadow_guest.ground_of(self._agent, self._guest.mac, str(self._address.network))
         own = old_address(ground.addresses, self._address, self._guest.mac)
         old = self._open(places, BEFORE, own, self._guest.mac)
-        profile = settled_profile(self._request.profile, [old], self._request.listener)
+        profile = self._request.settled(old)
         self._request = self._request._replace(profile=profile)
         places.require([old], profile.workloads)
         require_tools(old.ends.target, [_PING])
@@ -114,7 +111,7 @@ class Shadow:
         return _Preparations(note, ground, old, element)
 
     def _check_none_left(self) -> None:
-        for note in self._notes.all():
+        for note in self._notes.every_note():
             if note.uuid == self._guest.uuid:
                 raise RefusedError(f"the shadow NIC {note.mac} of an earlier run is still there")
 
@@ -154,7 +151,7 @@ class Shadow:
                 "addresses away that it does not know?"
             )
 
-    def _measured(self, places: OpenedEndpoints, ready: _Preparations) -> BenchResult:
+    def _measured(self, places: Places, ready: _Preparations) -> BenchResult:
         shadow = self._open(places, AFTER, str(self._address.ip), ready.note.mac)
         opened = (ready.old, shadow)
         measuring = Measuring(
@@ -181,7 +178,7 @@ class Shadow:
         reading = self._adapters.texts.reading
         return nic_of(reading.definition_of(self._machine.live(), self._guest.uri), mac)
 
-    def _open(self, places: OpenedEndpoints, arm: str, address: str, mac: str) -> OpenedArm:
+    def _open(self, places: Places, arm: str, address: str, mac: str) -> OpenedArm:
         """Each NIC with a session of its own, in which its settings are found."""
         path = guest_path(self._guest.uri, self._guest.uuid, self._request.peer)
         target = f"{path.target}&address={address}"

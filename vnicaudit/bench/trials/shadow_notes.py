@@ -53,7 +53,7 @@ class ShadowNotes:
             self._path(note).unlink(missing_ok=True)
             sync_folder(self._folder)
 
-    def all(self) -> Iterator[ShadowNote]:
+    def every_note(self) -> Iterator[ShadowNote]:
         """Yield every note, oldest first. Raises UsageError for a file that is none."""
         try:
             paths = [path for path in self._folder.iterdir() if _NAME.fullmatch(path.name)]

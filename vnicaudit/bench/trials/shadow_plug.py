@@ -147,7 +147,7 @@ class LeftShadows:
     def take_out(self, deadline: float) -> None:
         """Take all of it out. What cannot be is told, and stays noted. ``deadline``: seconds a host
         may take for an answer."""
-        for note in self._notes.all():
+        for note in self._notes.every_note():
             try:
                 check_uri(note.uri, self._trusted)
                 with closing(self._adapters.connect(note.uri, deadline=deadline)) as host:
@@ -161,7 +161,7 @@ class LeftShadows:
                 stack.enter_context(self._state.lock(host.key, host.name))
             except RefusedError:
                 return  # whoever is at work there will be rid of it
-            if note.mac not in {one.mac for one in self._notes.all()}:
+            if note.mac not in {one.mac for one in self._notes.every_note()}:
                 return  # whoever worked on it has come to its end meanwhile
             try:
                 machine = host.machine(note.uuid)

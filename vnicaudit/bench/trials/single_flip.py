@@ -22,9 +22,9 @@ from vnicaudit.bench.judging.stopping import ATTEMPTS
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
-from vnicaudit.bench.running.opening import OpenedEndpoints
+from vnicaudit.bench.running.opening import Places
 from vnicaudit.bench.running.run import reporting_where_stored
-from vnicaudit.bench.running.settling import is_settled_of, settled_profile
+from vnicaudit.bench.running.settling import is_settled_of
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_terms
 from vnicaudit.errors import RefusedError, VnicauditError
 from vnicaudit.model.measurement import Decision, Sample
@@ -50,9 +50,9 @@ class SingleFlip:
         """Measure each NIC as it is."""
         for mac, note in self._notes:
             with ExitStack() as stack:
-                places = self._places(stack)
+                places = self._request.places(stack, self._request.listener.says)
                 opened = self._open(places, mac, BEFORE)
-                profile = settled_profile(self._request.profile, [opened], self._request.listener)
+                profile = self._request.settled(opened)
                 places.require([opened], profile.workloads)
                 kept = history.new_measurement(self._request.state)
                 stack.enter_context(reporting_where_stored(kept, self._request.listener))
@@ -71,7 +71,7 @@ class SingleFlip:
         worse = [one for one in decisions if one.action == "roll-back"]
         return "; ".join(reason for one in worse for reason in one.reasons[:3])
 
-    def ended(self, outcome: Outcome, *, undone: bool) -> None:
+    def note_outcome(self, outcome: Outcome, *, undone: bool) -> None:
         """Note what was done. It is done: that it cannot be noted must not undo it."""
         done = _done_with_change(outcome, undone=undone)
         try:
@@ -97,7 +97,7 @@ class SingleFlip:
             )
         with ExitStack() as stack:
             stack.enter_context(reporting_where_stored(kept, self._request.listener))
-            places = self._places(stack)
+            places = self._request.places(stack, self._request.listener.says)
             opened = self._open(places, mac, AFTER)
             places.require([opened], begun.workloads)
             terms = self._terms(replace(profile, workloads=begun.workloads))
@@ -112,12 +112,7 @@ class SingleFlip:
             result = measuring.conclude()
         return result.decision or _NOTHING
 
-    def _places(self, stack: ExitStack) -> OpenedEndpoints:
-        return OpenedEndpoints(
-            stack, self._request.adapters, self._request.seed, self._request.listener.says
-        )
-
-    def _open(self, places: OpenedEndpoints, mac: str, arm: str) -> OpenedArm:
+    def _open(self, places: Places, mac: str, arm: str) -> OpenedArm:
         self._request.listener.prepares(f"connecting to the guest of {mac}, {arm}")
         opened = places.open(self._path, self._request.line, mac)
         return opened._replace(arm=Arm(arm, replace(opened.arm.path, name=arm)))

@@ -59,14 +59,14 @@ _LEVEL = 0.05
 Basis = Literal["runs", "days"]
 
 
-class Reading(NamedTuple):
+class SeriesPoint(NamedTuple):
     """One run of a series. ``time``: Unix time; ``value``: in the metric's unit."""
 
     time: float
     value: float
 
 
-class Change(NamedTuple):
+class ChangePoint(NamedTuple):
     """``since``: the first run after it, ``confirmed``: the look that confirmed it, both Unix time.
     ``percent``: positive is better; ``low``, ``high``: interval at 95 %, given that moment. ``p``:
     of the look that confirmed it. ``basis``: what was compared."""
@@ -93,7 +93,7 @@ class SeriesJudgement(NamedTuple):
     ``drifts``:
     days resemble one another, no moment can be named."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[ChangePoint, ...]
     centre: float | None
     runs_judged: int
     drifts: bool
@@ -102,7 +102,7 @@ class SeriesJudgement(NamedTuple):
 class _LookResult(NamedTuple):
     """A look. ``change`` None: there is none. ``runs``: that were judged, 0: too few."""
 
-    change: Change | None
+    change: ChangePoint | None
     drifts: bool = False
     runs: int = 0
 
@@ -112,10 +112,10 @@ class _Split(NamedTuple):
     z: float
 
 
-def judge_series(readings: Sequence[Reading], metric: Metric, margin: float) -> SeriesJudgement:
+def judge_series(readings: Sequence[SeriesPoint], metric: Metric, margin: float) -> SeriesJudgement:
     """The changes of a series in order of time, each told once. ``margin``: per cent, or points of
     a share."""
-    changes: list[Change] = []
+    changes: list[ChangePoint] = []
     begin, last = 0, _LookResult(None)
     for end in _looks(readings):
         begin = max(begin, _first_since(readings, readings[end].time - FAR, begin))
@@ -129,18 +129,18 @@ def judge_series(readings: Sequence[Reading], metric: Metric, margin: float) -> 
     return SeriesJudgement(tuple(changes), _centre(readings[begin:]), last.runs, last.drifts)
 
 
-def _looks(readings: Sequence[Reading]) -> Iterator[int]:
+def _looks(readings: Sequence[SeriesPoint]) -> Iterator[int]:
     """Places of the runs that are the first in a span of six hours, of those of universal time."""
     for place, (before, after) in enumerate(pairwise(readings), start=1):
         if after.time // LOOK != before.time // LOOK:
             yield place
 
 
-def _first_since(readings: Sequence[Reading], time: float, begin: int) -> int:
+def _first_since(readings: Sequence[SeriesPoint], time: float, begin: int) -> int:
     return next((i for i in range(begin, len(readings)) if readings[i].time >= time), begin)
 
 
-def _agree(earlier: Change | None, later: Change) -> bool:
+def _agree(earlier: ChangePoint | None, later: ChangePoint) -> bool:
     """True where both looks found the same change: the same way, at the same time within a look."""
     if earlier is None or earlier.worse != later.worse:
         return False
@@ -148,13 +148,13 @@ def _agree(earlier: Change | None, later: Change) -> bool:
     return abs(earlier.since - later.since) <= near
 
 
-def _centre(readings: Sequence[Reading]) -> float | None:
+def _centre(readings: Sequence[SeriesPoint]) -> float | None:
     if not readings:
         return None
     return median([one.value for one in readings if one.time > readings[-1].time - RECENT])
 
 
-def _look(series: Sequence[Reading], metric: Metric, margin: float) -> _LookResult:
+def _look(series: Sequence[SeriesPoint], metric: Metric, margin: float) -> _LookResult:
     """The change that the series has, as far as its last run."""
     runs = [one for one in series[-MOST_RUNS:] if one.time > series[-1].time - RECENT]
     if len(runs) < FEWEST_RUNS or runs[-1].time - runs[0].time < _LEAST_SPAN:
@@ -174,17 +174,17 @@ def _look(series: Sequence[Reading], metric: Metric, margin: float) -> _LookResu
     return _LookResult(change, runs=len(series))
 
 
-def _days(series: Sequence[Reading]) -> Iterator[Reading]:
+def _days(series: Sequence[SeriesPoint]) -> Iterator[SeriesPoint]:
     """Spans of 24 hours that end with the last run: begin, and the median of their runs."""
-    found: defaultdict[int, list[Reading]] = defaultdict(list)
+    found: defaultdict[int, list[SeriesPoint]] = defaultdict(list)
     for one in series:
         found[math.floor((series[-1].time - one.time) / DAY)].append(one)
     for ago in sorted(found, reverse=True):
         if len(found[ago]) >= _RUNS_OF_DAY:
-            yield Reading(found[ago][0].time, median([one.value for one in found[ago]]))
+            yield SeriesPoint(found[ago][0].time, median([one.value for one in found[ago]]))
 
 
-def _split(series: Sequence[Reading]) -> _Split:
+def _split(series: Sequence[SeriesPoint]) -> _Split:
     """The split that divides the values best."""
     return _best_split(doubled_ranks([one.value for one in series]))
 
@@ -207,7 +207,7 @@ def _spreads(n: int) -> tuple[float, ...]:
     return tuple(math.sqrt(cut * (n - cut) * (n + 1) / 3) for cut in range(n + 1))
 
 
-def _resemble(series: Sequence[Reading], split: _Split) -> bool:
+def _resemble(series: Sequence[SeriesPoint], split: _Split) -> bool:
     """True where runs resemble their neighbours more than chance would have it in one of twenty,
     each side by itself on one level."""
     residuals: list[float] = []
@@ -219,13 +219,13 @@ def _resemble(series: Sequence[Reading], split: _Split) -> bool:
 
 
 def _change(
-    series: Sequence[Reading],
+    series: Sequence[SeriesPoint],
     split: _Split,
     metric: Metric,
     margin: float,
     basis: Basis,
     now: float,
-) -> Change | None:
+) -> ChangePoint | None:
     """The change at that split, where it is beyond chance and matters."""
     p = p_of(split.z, len(series))
     if p > ALPHA:
@@ -240,7 +240,7 @@ def _change(
     centres = centres_of(metric, before, after, shift)
     effect = percent(metric, shift.estimate)
     since = series[split.place].time
-    return Change(since, now, centres.before, centres.after, effect, low, high, p, basis)
+    return ChangePoint(since, now, centres.before, centres.after, effect, low, high, p, basis)
 
 
 def p_of(z: float, n: int) -> float:

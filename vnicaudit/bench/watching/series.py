@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from vnicaudit.bench.watching.changes import DAY, Reading
+from vnicaudit.bench.watching.changes import DAY, SeriesPoint
 from vnicaudit.bench.watching.watched_runs import SeriesKey, WatchedRun, watched_runs
 from vnicaudit.model.measurement import Workload
 
@@ -23,7 +23,7 @@ class PathIdentity(NamedTuple):
     peer: str
 
 
-Series = dict[SeriesKey, list[Reading]]
+Series = dict[SeriesKey, list[SeriesPoint]]
 DayRuns = list[float]
 """Values of the runs of one day, path and boot, in order of time."""
 
@@ -42,7 +42,7 @@ def series_of(state: Path, path: PathIdentity, workloads: Sequence[Workload]) ->
     for run in watched_runs(state):
         if (run.target, run.peer) == path:
             for key, value in run.of(workloads).values.items():
-                found[key].append(Reading(run.time, value))
+                found[key].append(SeriesPoint(run.time, value))
     return {key: sorted(readings) for key, readings in found.items()}
 
 

@@ -8,7 +8,13 @@ from typing import NamedTuple
 
 from vnicaudit.bench.judging.effect import margin_of
 from vnicaudit.bench.metrics import METRICS, Metric
-from vnicaudit.bench.watching.changes import DAY, Change, Reading, SeriesJudgement, judge_series
+from vnicaudit.bench.watching.changes import (
+    DAY,
+    ChangePoint,
+    SeriesJudgement,
+    SeriesPoint,
+    judge_series,
+)
 from vnicaudit.bench.watching.series import PathIdentity, series_of
 from vnicaudit.bench.watching.watched_runs import SeriesKey
 from vnicaudit.model.measurement import Workload
@@ -22,7 +28,7 @@ class SeriesState(NamedTuple):
 
     key: SeriesKey
     runs: int
-    last: Reading
+    last: SeriesPoint
     result: SeriesJudgement
 
     @property
@@ -31,7 +37,7 @@ class SeriesState(NamedTuple):
         return METRICS[self.key.metric]
 
     @property
-    def change(self) -> Change | None:
+    def change(self) -> ChangePoint | None:
         """The newest confirmed change."""
         return self.result.changes[-1] if self.result.changes else None
 

@@ -50,7 +50,7 @@ class _Path(msgspec.Struct, frozen=True):
     hypervisor: str | None = None
 
 
-class _Head(msgspec.Struct, frozen=True):
+class _RunHead(msgspec.Struct, frozen=True):
     run: _Run
     paths: tuple[_Path, ...]
     workloads: tuple[Workload, ...]
@@ -129,12 +129,12 @@ def _time(text: str) -> float | None:
         return None
 
 
-def _head(folder: Path) -> _Head | None:
+def _head(folder: Path) -> _RunHead | None:
     try:
         data = (folder / "head.json").read_bytes()
     except OSError:
         return None
-    return _decoded(data, _Head)
+    return _decoded(data, _RunHead)
 
 
 def _samples(path: Path) -> Iterator[_Sample]:

@@ -30,7 +30,7 @@ from vnicaudit.cli.options.redaction import (
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
-from vnicaudit.reports.explain import explanation_json, explanation_text
+from vnicaudit.reports.audit.explain import explanation_json, explanation_text
 
 _EPILOG = """\b
 Examples:

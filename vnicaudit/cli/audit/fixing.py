@@ -24,7 +24,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.report import NotFixed
 
 if TYPE_CHECKING:
-    from vnicaudit.cli.platforms import PlatformRegistry
+    from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.remedy.files import FileFixed
     from vnicaudit.remedy.in_place import RefusedFix
 
@@ -222,7 +222,7 @@ class _FixReport:
             _note(text)
 
     def _say_numbers(self) -> None:
-        from vnicaudit.base.counting import count
+        from vnicaudit.base.wording import count
 
         if self._fixing.diff and not self._problems:
             _note("Nothing to fix")

@@ -11,7 +11,7 @@ from vnicaudit import __version__
 from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
 from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
 from vnicaudit.base.clock import timestamp
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.request import AuditRequest
 from vnicaudit.cli.options.output import terminal_width, use_color
 from vnicaudit.cli.output.files import READ_BY_OTHERS, STDOUT, ReportOutput
@@ -28,8 +28,8 @@ from vnicaudit.model.report import (
     TargetResult,
     Tool,
 )
+from vnicaudit.reports.audit.registry import writer
 from vnicaudit.reports.page.data import PageMemory, no_memory
-from vnicaudit.reports.registry import writer
 from vnicaudit.reports.writer import Options, ReportWriter
 
 if TYPE_CHECKING:

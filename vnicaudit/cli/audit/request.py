@@ -23,12 +23,12 @@ from vnicaudit.cli.options.reporting import ReportingOptions
 from vnicaudit.cli.output.files import check_different, formats_of
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Confidence
-from vnicaudit.reports.registry import formats
+from vnicaudit.reports.audit.registry import formats
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline
     from vnicaudit.audit.settings.keys import Settings
-    from vnicaudit.cli.platforms import PlatformRegistry
+    from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.reports.redaction.records import Redactor
 
 

@@ -9,8 +9,7 @@ import msgspec
 
 from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
 from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
-from vnicaudit.base.counting import count
-from vnicaudit.base.matching import closest
+from vnicaudit.base.wording import closest, count
 from vnicaudit.cli.options.output import Format, OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import rules_dir_option
 from vnicaudit.cli.options.records import as_record
@@ -18,11 +17,11 @@ from vnicaudit.cli.output.stdout import emit
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
 from vnicaudit.model.report import RuleInfo
-from vnicaudit.reports.rules import catalogue_json, catalogue_text, groups_text, manual_text
+from vnicaudit.reports.audit.rules import catalogue_json, catalogue_text, groups_text, manual_text
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
-    from vnicaudit.cli.platforms import PlatformRegistry
+    from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.rule_cases.running import CaseResult
 
 _EPILOG = """\b

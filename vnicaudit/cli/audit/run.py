@@ -23,7 +23,7 @@ from vnicaudit.cli.audit.request import AuditRequest
 from vnicaudit.cli.output.stderr import Progress, tell
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.report import Summary, TargetResult
-from vnicaudit.reports.registry import load
+from vnicaudit.reports.audit.registry import load
 
 
 def audit(request: AuditRequest) -> int:

@@ -99,7 +99,7 @@ def command(options: BenchLineRateOptions) -> int:
 
     A result of more than 97 % of that cannot tell two NICs apart: the line is what limits.
     """
-    from vnicaudit.reports.line_rate import render, report, to_json
+    from vnicaudit.reports.bench.line_rate import render, report, to_json
 
     goodput = None if options.goodput is None else parse_rate(options.goodput)
     found = report(_line_rate(options), goodput)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import click
 import msgspec
 
-from vnicaudit.cli.options.output import OutputOptions, pairs
-from vnicaudit.cli.options.records import Number, group
+from vnicaudit.cli.options.output import OutputOptions, output_options, pairs
+from vnicaudit.cli.options.records import Number, group, together
+from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.files import check_different, format_of, which_format
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.bench.registry import formats
@@ -47,6 +48,8 @@ class MeasuringOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     line: LineOptions
     report: ReportOptions
+    max_steal: float | None
+    max_cpu_wait: float | None
     state: str | None
     output: OutputOptions
 
@@ -130,6 +133,13 @@ line_options = group(
     ),
 )
 """What is to be known of the wire."""
+
+
+measuring_options = together(
+    max_steal_option, max_cpu_wait_option, line_options, report_options, state_option,
+    output_options,
+)  # fmt: skip
+"""Those of :class:`MeasuringOptions`."""
 
 
 def limits_of(profile: Profile, steal: float | None, cpu_wait: float | None) -> ValidityLimits:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.clock import Clock
+from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.reasons import amount
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.cli.bench.options import FailOn, MeasuringOptions, ReportOptions, report_places
@@ -56,7 +57,8 @@ class BenchProgress:
     one line that rewrites itself, elsewhere a line at the beginning and then one in
     :data:`_EVERY` seconds at most."""
 
-    def __init__(self, output: OutputOptions) -> None:
+    def __init__(self, output: OutputOptions, clock: Clock = time) -> None:
+        self._clock = clock
         self._quiet = output.quiet
         self._verbose = output.verbose
         self._terminal = not output.quiet and sys.stderr is not None and sys.stderr.isatty()
@@ -75,7 +77,7 @@ class BenchProgress:
             soonest, left = about(ahead.soonest), about(ahead.remaining)
             span = f"{soonest} to {left}" if soonest != left else left
             self._write(f"about {span}: at most {count(ahead.most, 'run')}, without repeats")
-            self._told = time.monotonic()
+            self._told = self._clock.monotonic()
 
     def runs(self, workload: Workload, arm: str, ahead: Ahead) -> None:
         """Show which run begins, the value of the last one, and how long it still takes."""
@@ -117,7 +119,7 @@ class BenchProgress:
         if self._terminal:
             self._line.show(_cut(text))
             return
-        now = time.monotonic()
+        now = self._clock.monotonic()
         if self._told is None or now - self._told >= _EVERY:
             self._told = now
             self._write(text)

@@ -19,15 +19,11 @@ from vnicaudit.cli.bench.options import (
     labels_of,
     limits_of,
     line_of,
-    line_options,
-    max_cpu_wait_option,
-    max_steal_option,
+    measuring_options,
     readable,
-    report_options,
 )
-from vnicaudit.cli.options.output import output_options
 from vnicaudit.cli.options.records import Number, as_record
-from vnicaudit.cli.options.state import state_folder, state_option
+from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
@@ -73,8 +69,6 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     repeats: int | None
     seconds: float | None
     seed: int | None
-    max_steal: float | None
-    max_cpu_wait: float | None
     fail_on: FailOn
 
 
@@ -137,13 +131,8 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     metavar="N",
     help="For the order of the runs; kept with the result.  [default: drawn]",
 )
-@max_steal_option
-@max_cpu_wait_option
 @fail_on_option
-@line_options
-@report_options
-@state_option
-@output_options
+@measuring_options
 @pass_wiring
 @as_record(BenchRunOptions)
 def command(options: BenchRunOptions, wiring: Wiring) -> int:
@@ -177,7 +166,7 @@ def _tell_what_runs_show(request: MeasurementRequest, options: BenchRunOptions) 
 
 
 def _request(options: BenchRunOptions, adapters: GetAdapters) -> MeasurementRequest:
-    from vnicaudit.bench.paths import parse_paths
+    from vnicaudit.bench.endpoints.paths import parse_paths
     from vnicaudit.bench.running.run import MeasurementRequest
 
     profile = _profile(options)

@@ -11,15 +11,10 @@ from vnicaudit.cli.bench.options import (
     drawn_seed,
     limits_of,
     line_of,
-    line_options,
-    max_cpu_wait_option,
-    max_steal_option,
+    measuring_options,
     readable,
-    report_options,
 )
-from vnicaudit.cli.options.output import output_options
 from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 
 if TYPE_CHECKING:
@@ -46,8 +41,6 @@ class BenchSearchOptions(MeasuringOptions, frozen=True, kw_only=True):
     generators: int
     direction: Literal["rx", "tx"]
     repeats: int
-    max_steal: float | None
-    max_cpu_wait: float | None
 
 
 @click.command("search", epilog=_EPILOG)
@@ -83,12 +76,7 @@ class BenchSearchOptions(MeasuringOptions, frozen=True, kw_only=True):
     metavar="N",
     help="So many searches: each is one noisy value.",
 )
-@max_steal_option
-@max_cpu_wait_option
-@line_options
-@report_options
-@state_option
-@output_options
+@measuring_options
 @pass_wiring
 @as_record(BenchSearchOptions)
 def command(options: BenchSearchOptions, wiring: Wiring) -> int:
@@ -105,7 +93,7 @@ def command(options: BenchSearchOptions, wiring: Wiring) -> int:
 
 def request_of(options: BenchSearchOptions, adapters: GetAdapters) -> MeasurementRequest:
     """The search that the options ask for. Raises UsageError where it cannot be run."""
-    from vnicaudit.bench.paths import parse_paths
+    from vnicaudit.bench.endpoints.paths import parse_paths
     from vnicaudit.bench.running.run import MeasurementRequest
 
     profile = _profile(options)
@@ -125,7 +113,7 @@ def request_of(options: BenchSearchOptions, adapters: GetAdapters) -> Measuremen
 def _profile(options: BenchSearchOptions) -> Profile:
     """One workload. Raises UsageError where it cannot be run."""
     from vnicaudit.bench.profiles.profile import Profile
-    from vnicaudit.bench.registry import ENGINES
+    from vnicaudit.bench.profiles.registry import ENGINES
     from vnicaudit.errors import UsageError
     from vnicaudit.model.measurement import Workload
 

@@ -174,7 +174,7 @@ def kept_for(text: str) -> float | None:
 
 def request_of(options: BenchWatchOptions, adapters: GetAdapters) -> MeasurementRequest:
     """One run of each workload. Raises UsageError where it cannot be made."""
-    from vnicaudit.bench.paths import parse_paths
+    from vnicaudit.bench.endpoints.paths import parse_paths
     from vnicaudit.bench.profiles.load import load_profile
     from vnicaudit.bench.running.run import MeasurementRequest, measurement_terms_of
     from vnicaudit.bench.watching.watched_runs import LABEL

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from vnicaudit.cli.fleet.engine import engine_options
 from vnicaudit.cli.fleet.options import inventory_options, running_options, sample_options
 from vnicaudit.cli.fleet.request import FleetAuditOptions, fleet_request
 from vnicaudit.cli.fleet.run import audit_fleet
@@ -25,6 +26,7 @@ Examples:
   vnicaudit fleet audit -i fleet.toml --sample 5%        a quick daily look
   vnicaudit fleet audit -i fleet.toml --traffic 30       … with counters, for fleet top
   vnicaudit fleet audit -i fleet.toml --resume           go on after Ctrl-C or a crash
+  vnicaudit fleet audit -i fleet.toml --engine dask --scheduler tls://dask:8786
 
 \b
 Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
@@ -35,6 +37,7 @@ explained), 5 another audit of this fleet is under way, 130 interrupted."""
 @click.command("audit", epilog=_EPILOG)
 @inventory_options
 @running_options
+@engine_options
 @sample_options
 @click.option(
     "--resume",

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from vnicaudit.audit.judging.catalogue import catalogue_with
 from vnicaudit.errors import MissingExtraError, UsageError, VnicauditError
 from vnicaudit.fleet.running.spool import SpoolFolder
-from vnicaudit.fleet.serving.answers import HTML, Content, Route
+from vnicaudit.fleet.serving.answers import HTML, Route, RouteContent
 from vnicaudit.fleet.serving.shared import SharedValue
 from vnicaudit.model.finding import Severity
 
 if TYPE_CHECKING:
-    from vnicaudit.fleet.running.spool import Spool
+    from vnicaudit.fleet.running.spool import AuditSpool
     from vnicaudit.history.place import HistoryPlace
     from vnicaudit.model.fleet import HostReading
     from vnicaudit.model.fleet_counts import FleetCounts
@@ -37,8 +37,8 @@ def metrics_route(place: HistoryPlace) -> Route:
     check_extras(place.kind)
     shared = SharedValue(lambda: _counts(place), good_for=GOOD_FOR, patience=PATIENCE, clock=time)
 
-    def route(accept: str) -> Content:
-        return Content(*exposed(fleet_families(shared.get()), accept))
+    def route(accept: str) -> RouteContent:
+        return RouteContent(*exposed(fleet_families(shared.get()), accept))
 
     return route
 
@@ -49,9 +49,9 @@ def page_route(place: HistoryPlace, state: Path) -> Route:
     pages = _Pages(place, state)
     shared = SharedValue(pages.newest, good_for=GOOD_FOR, patience=PATIENCE, clock=time)
 
-    def route(accept: str) -> Content:
+    def route(accept: str) -> RouteContent:
         del accept
-        return Content(HTML, shared.get())
+        return RouteContent(HTML, shared.get())
 
     return route
 
@@ -107,7 +107,7 @@ def _page_of_audit(state: Path) -> bytes:
     return "".join(_rendered(spool)).encode()
 
 
-def _rendered(spool: Spool) -> Iterator[str]:
+def _rendered(spool: AuditSpool) -> Iterator[str]:
     from msgspec.structs import replace
 
     from vnicaudit.reports.page.data import PageData, PageEnd
@@ -115,7 +115,7 @@ def _rendered(spool: Spool) -> Iterator[str]:
     from vnicaudit.reports.page.render import render_page
 
     audit = spool.audit()
-    readings = tuple(_readings(spool, len(audit.chosen)))
+    readings = tuple(_readings(spool, len(audit.chosen_hosts)))
     end = PageEnd(
         finished=audit.finished or "",
         hosts=tuple(map(host_of, readings)),
@@ -126,7 +126,7 @@ def _rendered(spool: Spool) -> Iterator[str]:
     return render_page(PageData(about=about, subjects=subjects, end=end))
 
 
-def _readings(spool: Spool, hosts: int) -> Iterator[HostReading]:
+def _readings(spool: AuditSpool, hosts: int) -> Iterator[HostReading]:
     """Those that are kept whole; one that another audit removes meanwhile is left out."""
     for place in range(hosts):
         kept = spool.host(place)

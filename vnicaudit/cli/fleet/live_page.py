@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from vnicaudit.audit.judging.catalogue import catalogue_with
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.errors import JournalError
-from vnicaudit.fleet.running.spool import Spool, SpoolFolder
+from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
 from vnicaudit.model.fleet_state import KnownHost
 from vnicaudit.model.report import Tool
@@ -27,7 +27,7 @@ from vnicaudit.reports.page.from_history import (
     page_host,
     settled_of,
 )
-from vnicaudit.reports.page.render import Page
+from vnicaudit.reports.page.render import HtmlPage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ class _LivePage:
         self._summary = state.summary()
         self._readings = _KeptReadings(folder)
         self._measured = measured_of(state.measurements())
-        self._page = Page()
+        self._page = HtmlPage()
         self._hosts: list[PageHost] = []
         self._notes: list[PageNote] = []
         self._untried = 0
@@ -68,7 +68,7 @@ class _LivePage:
         audit = FleetAudit(
             id=newest.id, started=newest.started, finished=newest.finished, version=newest.version,
             coverage=Coverage(summary.rules),
-            chosen=tuple(one.name for one in hosts),
+            chosen_hosts=tuple(one.name for one in hosts),
         )  # fmt: skip
         ranking = rank(audit, self._taken(hosts), gains, most=FIRST)
         for one in self._state.settled():
@@ -127,7 +127,7 @@ class _KeptReadings:
 
     def __init__(self, folder: SpoolFolder) -> None:
         self._folder = folder
-        self._audits: dict[str, tuple[Spool, dict[str, int]] | None] = {}
+        self._audits: dict[str, tuple[AuditSpool, dict[str, int]] | None] = {}
 
     def of(self, host: KnownHost) -> HostReading | None:
         """What the last reading of a host had; None where it is not kept any more."""
@@ -145,12 +145,12 @@ class _KeptReadings:
             return None
         return reading
 
-    def _audit(self, name: str) -> tuple[Spool, dict[str, int]] | None:
+    def _audit(self, name: str) -> tuple[AuditSpool, dict[str, int]] | None:
         if name not in self._audits:
             spool = self._folder.named(name)
             self._audits[name] = None if spool is None else (spool, _places(spool))
         return self._audits[name]
 
 
-def _places(spool: Spool) -> dict[str, int]:
-    return {name: place for place, name in enumerate(spool.audit().chosen)}
+def _places(spool: AuditSpool) -> dict[str, int]:
+    return {name: place for place, name in enumerate(spool.audit().chosen_hosts)}

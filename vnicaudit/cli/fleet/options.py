@@ -15,7 +15,7 @@ from vnicaudit.fleet.inventory.limits import LimitedHosts
 from vnicaudit.fleet.inventory.records import DEFAULT_URI, Inventory
 from vnicaudit.fleet.inventory.sources import Sources, read_inventory
 from vnicaudit.fleet.running.host_reading import ReadingLimits
-from vnicaudit.fleet.sampling import Sample, SampleOf
+from vnicaudit.fleet.sampling import AuditSample, SampleOf
 from vnicaudit.model.fleet import InventoryHost
 
 TRAFFIC_SECONDS = 10.0
@@ -213,15 +213,15 @@ def traffic_of(options: RunningOptions) -> float | None:
     return options.traffic
 
 
-def sample_of(options: SampleOptions) -> Sample:
+def sample_of(options: SampleOptions) -> AuditSample:
     """The sample to be drawn. Raises UsageError where only half of one is given."""
     if options.sample is None:
         if options.sample_seed is not None:
             raise UsageError("--sample-seed without --sample: there is nothing to draw")
-        return Sample()
+        return AuditSample()
     seed = options.sample_seed
     drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
-    return Sample(options.sample, options.sample_of, drawn)
+    return AuditSample(options.sample, options.sample_of, drawn)
 
 
 def inventory_notes(chosen: ChosenHosts) -> Iterable[str]:

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.cli.output.stderr import EVERY, QUIET_FOR, Rewritten
 from vnicaudit.fleet.running.spool import HostSummary
 

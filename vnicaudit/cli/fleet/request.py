@@ -11,6 +11,7 @@ from vnicaudit import __version__
 from vnicaudit.audit.reading.targets import unique_targets
 from vnicaudit.cli.audit.fixing import FixOptions
 from vnicaudit.cli.audit.request import AuditOptions, AuditRequest, request_of
+from vnicaudit.cli.fleet.engine import EngineOptions, check_engine
 from vnicaudit.cli.fleet.options import (
     ChosenHosts,
     InventoryOptions,
@@ -32,7 +33,7 @@ from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import MissingExtraError, UsageError
 from vnicaudit.fleet.running.host_reading import ReadingLimits
-from vnicaudit.fleet.sampling import Sample
+from vnicaudit.fleet.sampling import AuditSample
 from vnicaudit.model.fleet import Coverage, InventoryHost
 
 _NO_SERVERS = ServerOptions((), (), (), (), ())
@@ -44,6 +45,7 @@ class FleetAuditOptions(msgspec.Struct, frozen=True):
 
     inventory: InventoryOptions
     running: RunningOptions
+    engine: EngineOptions
     sampling: SampleOptions
     resume: bool
     history: str | None
@@ -64,10 +66,11 @@ class FleetRequest(msgspec.Struct, frozen=True):
     drawn: tuple[InventoryHost, ...]
     limit: str
     limits: ReadingLimits
-    sample: Sample
+    sample: AuditSample
     state: Path
     history: HistoryOptions
     resume: bool
+    engine: EngineOptions
     traffic: float | None = None
     """Seconds between two readings of counters; None: they are not read."""
 
@@ -90,6 +93,7 @@ class FleetRequest(msgspec.Struct, frozen=True):
 def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
     """The audit that the options ask for. Raises UsageError for what makes no sense together, in
     the settings or in the inventory, TargetError where a cloud cannot be asked for its hosts."""
+    check_engine(options.engine)
     platforms = wiring.platforms()
     whole = AuditOptions(
         targets=(),
@@ -121,6 +125,7 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
             options.state,
         ),
         resume=options.resume,
+        engine=options.engine,
         traffic=traffic_of(options.running),
     )
     _check_baseline(request)

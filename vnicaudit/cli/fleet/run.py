@@ -10,8 +10,8 @@ import msgspec
 
 from vnicaudit import __version__
 from vnicaudit.base.clock import timestamp
-from vnicaudit.base.counting import count
 from vnicaudit.base.identifiers import time_id
+from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.reports import (
     Reports,
     end_of,
@@ -20,20 +20,27 @@ from vnicaudit.cli.audit.reports import (
     with_closing,
 )
 from vnicaudit.cli.audit.run import audit_work
+from vnicaudit.cli.fleet.engine import engine_of, is_exposed
 from vnicaudit.cli.fleet.memory import AuditMemory
 from vnicaudit.cli.fleet.options import inventory_notes
 from vnicaudit.cli.fleet.progress import FleetProgress
 from vnicaudit.cli.fleet.request import FleetRequest, digest_of
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.wiring import Wiring
-from vnicaudit.errors import UsageError
+from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.fleet.running.engines.engine import ReadingEngine
 from vnicaudit.fleet.running.fleet_run import FleetRun
 from vnicaudit.fleet.running.lock import fleet_lock
-from vnicaudit.fleet.running.spool import Spool, SpoolFolder
+from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
 from vnicaudit.model.fleet import FleetAudit
 from vnicaudit.model.report import RunEnd
 from vnicaudit.reports.coverage import coverage_sentence
 from vnicaudit.reports.safe import safe
+
+_EXPOSED = (
+    "not TLS: whoever is on the way, or reaches the scheduler, can run programs on its workers "
+    "and here"
+)
 
 
 def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
@@ -43,19 +50,24 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
         history = request.history
         sink = wiring.sink(history.place, history.is_named, request.audit.quiet)
         memory = AuditMemory(request)
-        reports = Reports(request.audit, stack, memory.of_run)
+        reports = Reports(request.audit, stack, memory.now)
+        engine = _engine(request, wiring)
+        stack.callback(engine.close)
         folder = SpoolFolder(request.state)
         spool = _resumed(request, folder) if request.resume else _new_spool(request, folder)
         work = audit_work(request.audit, regrades=True, with_rows=True)
         run = FleetRun(work, spool, spool.audit())
-        progress = FleetProgress(len(run.audit.chosen), enabled=not request.audit.quiet)
-        _read(run, request, wiring, progress)
-        finished = msgspec.structs.replace(run.audit, finished=timestamp("seconds"))
-        if sink is not None:
-            sink.take(finished, run.readings())
         memory.run = run
-        memory.is_stored = sink is not None
-        end = _report(run, reports, request)
+        progress = FleetProgress(len(run.audit.chosen_hosts), enabled=not request.audit.quiet)
+        _read(run, request, engine, progress)
+        _report(run, reports)
+        finished = msgspec.structs.replace(
+            run.audit, finished=timestamp("seconds"), compared=run.are_compared
+        )
+        if sink is not None:
+            sink.take(finished, run.compared_readings())
+            memory.is_stored = True
+        end = _finish(run, reports, request)
         spool.write_audit(finished)
         folder.drop_old()
     if not request.audit.quiet:
@@ -68,9 +80,11 @@ def _tell_notes(request: FleetRequest) -> None:
     redactor = request.audit.redactor
     for note in () if request.audit.quiet else inventory_notes(request.selection):
         tell(safe(f"Note: {note if redactor is None else redactor.text(note)}"))
+    if is_exposed(request.engine) and not request.audit.quiet:
+        tell(safe(f"Note: --scheduler {request.engine.scheduler}: {_EXPOSED}"))
 
 
-def _new_spool(request: FleetRequest, folder: SpoolFolder) -> Spool:
+def _new_spool(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     """The spool of a new audit."""
     if folder.unfinished() is not None and not request.audit.quiet:
         tell("Note: the last audit was interrupted; --resume would have gone on with it")
@@ -81,14 +95,14 @@ def _new_spool(request: FleetRequest, folder: SpoolFolder) -> Spool:
         version=__version__,
         coverage=request.coverage,
         hosts=request.selection.inventory.hosts,
-        chosen=tuple(host.name for host in request.drawn),
+        chosen_hosts=tuple(host.name for host in request.drawn),
         request=digest_of(request),
     )
     spool.write_audit(audit)
     return spool
 
 
-def _resumed(request: FleetRequest, folder: SpoolFolder) -> Spool:
+def _resumed(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     """The spool of the audit that was interrupted. Raises UsageError where there is none, or where
     it was another request."""
     spool = folder.unfinished()
@@ -105,33 +119,42 @@ def _resumed(request: FleetRequest, folder: SpoolFolder) -> Spool:
     return spool
 
 
-def _read(run: FleetRun, request: FleetRequest, wiring: Wiring, progress: FleetProgress) -> None:
-    """Read what is missing. Says what is kept where that is interrupted."""
-    platforms = wiring.platforms()
-    coverage = run.audit.coverage
-    sample = msgspec.structs.replace(request.sample, seed=coverage.seed or 0)
+def _engine(request: FleetRequest, wiring: Wiring) -> ReadingEngine:
     plain = request.audit.reading.options.live
     live = msgspec.structs.replace(plain, traffic=request.traffic)
+    read = wiring.platforms().read_live
+    return engine_of(request.engine, read, live, request.limits.host_deadline)
+
+
+def _read(
+    run: FleetRun, request: FleetRequest, engine: ReadingEngine, progress: FleetProgress
+) -> None:
+    """Read what is missing. Says what is kept where that is interrupted."""
+    coverage = run.audit.coverage
+    sample = msgspec.structs.replace(request.sample, seed=coverage.seed or 0)
     run.find_missing(progress)
     progress.resumed()
     try:
-        run.read(platforms.read_live, live, request.limits, sample, progress)
-    except KeyboardInterrupt:
+        run.read(engine, request.limits, sample, progress)
+    except (KeyboardInterrupt, TargetError):
         progress.clear()
-        kept = f"{progress.done:,} of {count(len(run.audit.chosen), 'host')}"
+        kept = f"{progress.done:,} of {count(len(run.audit.chosen_hosts), 'host')}"
         tell(f"{kept} were read and are kept; the same command with --resume goes on")
         raise
     finally:
         progress.clear()
 
 
-def _report(run: FleetRun, reports: Reports, request: FleetRequest) -> RunEnd:
-    """Write the reports from what is kept."""
-    coverage = run.audit.coverage
-    whole = coverage.is_whole and not run.resumed
-    suppressor = run.suppressor
+def _report(run: FleetRun, reports: Reports) -> None:
+    """Write the reports from what is kept, up to their ends."""
+    whole = run.audit.coverage.is_whole and not run.resumed
     reports.start(run.audit.started)
-    reports.add(with_closing(run, run.items(), suppressor, whole=whole), lambda: None)
+    reports.add(with_closing(run, run.items(), run.suppressor, whole=whole), lambda: None)
+
+
+def _finish(run: FleetRun, reports: Reports, request: FleetRequest) -> RunEnd:
+    """Write the ends of the reports."""
+    coverage = run.audit.coverage
     gone = settled_in_baseline(request.audit, run, whole=coverage.is_whole)
     summary = msgspec.structs.replace(run.summary, baseline_gone=gone)
     end = msgspec.structs.replace(end_of(run, summary), coverage=coverage)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
-from vnicaudit.cli.platforms import PlatformRegistry
+from vnicaudit.cli.wiring.platforms import PlatformRegistry
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.records import SourceHost, SourceHosts
 from vnicaudit.fleet.inventory.sources import Sources

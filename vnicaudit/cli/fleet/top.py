@@ -24,7 +24,7 @@ from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import JournalError, UsageError
 
 if TYPE_CHECKING:
-    from vnicaudit.fleet.running.spool import Spool
+    from vnicaudit.fleet.running.spool import AuditSpool
     from vnicaudit.model.fleet import HostReading
     from vnicaudit.model.ranking import MeasuredGain
 
@@ -100,10 +100,10 @@ def command(options: TopOptions) -> int:
     return 0
 
 
-def _readings(spool: Spool) -> Iterator[HostReading]:
+def _readings(spool: AuditSpool) -> Iterator[HostReading]:
     """All that are kept; one that is damaged, or that another audit removes meanwhile, is named
     and left out."""
-    for place, name in enumerate(spool.audit().chosen):
+    for place, name in enumerate(spool.audit().chosen_hosts):
         kept = spool.host(place)
         try:
             if kept is None:

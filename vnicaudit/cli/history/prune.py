@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 import click
 import msgspec
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record

@@ -1,4 +1,4 @@
-"""``vnicaudit history export`` and ``import``: all of it, as JSON lines."""
+"""``vnicaudit history export`` and ``import``: all of it, as JSON lines or Parquet."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import click
 import msgspec
 
-from vnicaudit.base.counting import count
 from vnicaudit.base.opening import as_usage_error, open_regular
+from vnicaudit.base.wording import count
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 _EXPORT_EPILOG = """\b
 Examples:
   vnicaudit history export -o history.jsonl
-  vnicaudit history export | zstd > history.jsonl.zst"""
+  vnicaudit history export | zstd > history.jsonl.zst
+  vnicaudit history export --format parquet -o history-2026-11   a folder of tables"""
 _IMPORT_EPILOG = """\b
 Examples:
   vnicaudit history import history.jsonl --history postgresql://audit@db.example.org/vnicaudit
+  vnicaudit history import history-2026-11          a folder of Parquet files
   zstdcat history.jsonl.zst | vnicaudit history import -
   vnicaudit history import --measurements           what `vnicaudit bench` keeps
   vnicaudit history import --measurements flip.json"""
@@ -40,6 +42,7 @@ class ExportOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit history export``."""
 
     destination: str
+    format: Literal["jsonl", "parquet"]
     place: HistoryOptions
     output: OutputOptions
 
@@ -63,23 +66,42 @@ class ImportOptions(msgspec.Struct, frozen=True):
     metavar="FILE",
     help="Write to this file, for nobody else to read; - is standard output.",
 )
+@click.option(
+    "--format",
+    type=click.Choice(["jsonl", "parquet"]),
+    default="jsonl",
+    show_default=True,
+    help="JSON lines, or a new folder with a Parquet file for each table.",
+)
 @history_options
 @output_options
 @as_record(ExportOptions)
 def export(options: ExportOptions) -> int:
-    """Write the whole history as JSON lines: for a warehouse, or to import it elsewhere.
+    """Write the whole history as JSON lines or Parquet: for a warehouse, or to import it elsewhere.
 
     Each line is a row of a table: {"table": "nic", "row": {…}}. The tables are explained by
     `vnicaudit history sql`.
     """
     from vnicaudit.history.history import history_to_read
 
+    if options.format == "parquet":
+        return _export_parquet(options)
     with (
         history_to_read(options.place.place) as history,
         ReportOutput(options.destination, private=True) as out,
     ):
         for line in history.export():
             out.write(line.decode())
+    return 0
+
+
+def _export_parquet(options: ExportOptions) -> int:
+    from vnicaudit.history.history import history_to_read
+
+    if options.destination == STDOUT:
+        raise UsageError("--format parquet is a folder, a file for each table: name it with -o")
+    with history_to_read(options.place.place) as history:
+        history.export_parquet(Path(options.destination))
     return 0
 
 
@@ -97,7 +119,7 @@ def export(options: ExportOptions) -> int:
 def import_(options: ImportOptions) -> int:
     """Fill an empty history from a FILE that `vnicaudit history export` wrote, or add measurements.
 
-    All of a file is imported, or nothing. - is standard input.
+    All of a file, or of a folder of Parquet files, is imported, or nothing. - is standard input.
     """
     from vnicaudit.history.history import history_to_write
 
@@ -107,6 +129,8 @@ def import_(options: ImportOptions) -> int:
         if options.measurements:
             added = history.add_measurements(_measurements(options))
             text = f"{count(added, 'measurement')} added"
+        elif Path(options.files[0]).is_dir():
+            text = f"{count(history.fill_from_parquet(Path(options.files[0])), 'row')} imported"
         else:
             with _opened(options.files[0]) as (stream, name):
                 text = f"{count(history.fill(stream, name), 'row')} imported"

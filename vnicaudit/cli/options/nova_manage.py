@@ -16,7 +16,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.remedy.cloud import MANAGE_JOBS
 
 if TYPE_CHECKING:
-    from vnicaudit.remedy.cloud import Reach
+    from vnicaudit.remedy.cloud import CloudAccess
 
 _SECONDS = 60.0
 _COMMAND = "nova-manage"
@@ -81,19 +81,19 @@ nova_manage_options = group(
 """Of the commands that change servers."""
 
 
-def reach_of(cloud: NovaManageOptions, trusted: Iterable[str], wiring: Wiring) -> Reach:
+def reach_of(cloud: NovaManageOptions, trusted: Iterable[str], wiring: Wiring) -> CloudAccess:
     """Ways to change a cloud beside its API, and the URIs of libvirt that are trusted
     (``--trust-uri``). Connections are closed when the command ends. Raises UsageError for what is
     no endpoint."""
-    from vnicaudit.remedy.cloud import Reach
+    from vnicaudit.remedy.cloud import CloudAccess
 
     template, uris = cloud.libvirt_of_host or "", frozenset(trusted)
     if cloud.nova_manage is None:
-        return Reach(None, template, trusted=uris)
+        return CloudAccess(None, template, trusted=uris)
     command = _command(cloud.nova_manage_command)
     controller = wiring.controller(cloud.nova_manage, command, cloud.nova_manage_timeout)
     click.get_current_context().call_on_close(controller.close)
-    return Reach(controller, template, jobs=cloud.nova_manage_jobs, trusted=uris)
+    return CloudAccess(controller, template, jobs=cloud.nova_manage_jobs, trusted=uris)
 
 
 def words_of(cloud: NovaManageOptions) -> str:
@@ -110,7 +110,7 @@ def words_of(cloud: NovaManageOptions) -> str:
     )
 
 
-def check_reach(reach: Reach, servers: Iterable[str]) -> None:
+def check_reach(reach: CloudAccess, servers: Iterable[str]) -> None:
     """Raises UsageError where servers of these targets are to be changed, and it is not known where
     nova-manage is, or there would have to be several."""
     targets = sorted(set(servers))

@@ -8,7 +8,7 @@ from typing import Literal
 import click
 import msgspec
 
-from vnicaudit.cli.options.records import group
+from vnicaudit.cli.options.records import Decorator, group
 from vnicaudit.cli.output.stdout import stream
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.writer import Options
@@ -53,25 +53,22 @@ output_options = group(
 )
 """Options of every command that prints something."""
 
-format_option = click.option(
-    "--format",
-    "format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print it.",
-)
+
+def _format_option(what: str) -> Decorator:
+    return click.option(
+        "--format",
+        "format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help=f"How to print {what}.",
+    )
+
+
+format_option = _format_option("it")
 """Of the commands that print one thing, for people or for programs."""
 
-
-dry_run_format_option = click.option(
-    "--format",
-    "format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print a dry run.",
-)
+dry_run_format_option = _format_option("a dry run")
 """Of the commands that print for programs what they would do."""
 
 

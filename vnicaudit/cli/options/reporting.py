@@ -10,8 +10,8 @@ import msgspec
 
 from vnicaudit.cli.options.records import group
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
-from vnicaudit.reports.grouped import GROUP_BY, GroupBy
-from vnicaudit.reports.registry import formats
+from vnicaudit.reports.audit.registry import formats
+from vnicaudit.reports.findings.grouped import GROUP_BY, GroupBy
 
 
 class ReportingOptions(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 
 _PATIENCE = 2.0
 """Seconds a reader may take to make room, once; from then on nothing waits for it."""

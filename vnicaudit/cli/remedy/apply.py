@@ -19,9 +19,9 @@ from vnicaudit.cli.options.output import (
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.remedy import change_options, mode_option, run_context
 from vnicaudit.cli.options.state import state_option
+from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell, telling
 from vnicaudit.cli.output.stdout import emit, flush
-from vnicaudit.cli.process import hang_up_noted
 from vnicaudit.cli.remedy.apply_bench import (
     ApplyOptions,
     bench_options,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.request import rules_of
 from vnicaudit.cli.options.cloud_filters import check_filters, cloud_filter_options, wanted_of
 from vnicaudit.cli.options.output import output_options, screen_options
@@ -28,7 +28,7 @@ from vnicaudit.model.plan import GOALS
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
 
 if TYPE_CHECKING:
-    from vnicaudit.cli.platforms import PlatformRegistry
+    from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.model.plan import Plan
 
 _LEFT = "is left as it was: not all targets could be read, and this plan would be empty"

@@ -17,9 +17,9 @@ from vnicaudit.cli.options.remedy import (
     run_context,
 )
 from vnicaudit.cli.options.state import state_option
+from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import telling
 from vnicaudit.cli.output.stdout import emit, flush
-from vnicaudit.cli.process import hang_up_noted
 from vnicaudit.cli.remedy.apply_shadow import take_shadows_out
 from vnicaudit.cli.remedy.run_output import (
     check_format,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vnicaudit.cli.options.remedy import ScheduleOptions
     from vnicaudit.model.runs import Foreseen, RunRecord, UnitRun
     from vnicaudit.remedy.applying.kinds import KindTable
-    from vnicaudit.remedy.applying.runner import Ended
+    from vnicaudit.remedy.applying.runner import RunResult
 
 ROLLED_BACK = 6
 """Exit code: something made things worse and was taken back."""
@@ -106,7 +106,7 @@ def print_result(pieces: Callable[[], Iterable[str]]) -> None:
 
 
 def print_run(
-    done: Ended, options: RemedyOptions, kinds: KindTable, *, refused: bool = False
+    done: RunResult, options: RemedyOptions, kinds: KindTable, *, refused: bool = False
 ) -> int:
     """Print how a run went; the exit code."""
     from vnicaudit.reports.runs.text import render_one

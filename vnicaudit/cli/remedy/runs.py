@@ -17,9 +17,9 @@ from vnicaudit.cli.options.output import (
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.remedy import RemedyOptions, connection_options, run_context
 from vnicaudit.cli.options.state import state_folder, state_option
+from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell, telling
 from vnicaudit.cli.output.stdout import emit
-from vnicaudit.cli.process import hang_up_noted
 from vnicaudit.cli.remedy.run_output import print_result, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import (

@@ -6,7 +6,7 @@ import ast
 import re
 import shlex
 
-from vnicaudit.base.matching import shortened
+from vnicaudit.base.wording import shortened
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.ansible_groups import UNGROUPED, AnsibleGroups
 from vnicaudit.fleet.inventory.ranges import RangeError, expanded

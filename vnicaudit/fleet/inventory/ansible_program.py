@@ -8,7 +8,7 @@ import shutil
 
 import msgspec
 
-from vnicaudit.bench.endpoints.process import run_here
+from vnicaudit.bench.endpoints.reach.process import run_here
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.fleet.inventory.ansible_groups import AnsibleGroups
 from vnicaudit.model.decoding import json_as
@@ -24,7 +24,7 @@ class _Meta(msgspec.Struct):
     hostvars: dict[str, dict[str, object]] = {}
 
 
-class _Group(msgspec.Struct):
+class _AnsibleGroup(msgspec.Struct):
     hosts: list[str] = []
     children: list[str] = []
 
@@ -56,7 +56,7 @@ def _groups(path: str, data: bytes) -> AnsibleGroups:
     try:
         parts = json_as(data, dict[str, msgspec.Raw])
         meta = json_as(bytes(parts.pop("_meta", msgspec.Raw(b"{}"))), _Meta)
-        groups = {name: json_as(bytes(raw), _Group) for name, raw in parts.items()}
+        groups = {name: json_as(bytes(raw), _AnsibleGroup) for name, raw in parts.items()}
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: {PROGRAM} printed no inventory: {error}") from None
     found = AnsibleGroups(path)

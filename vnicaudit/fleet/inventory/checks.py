@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from vnicaudit.base.matching import shortened
+from vnicaudit.base.wording import shortened
 from vnicaudit.fleet.inventory.tree import InventoryTree, TreePath
 from vnicaudit.text.secret_names import is_harmless, is_secret_name
 

@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import translate
 
-from vnicaudit.base.matching import close_to, shortened
 from vnicaudit.base.opening import as_usage_error, read_regular
+from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.errors import UsageError
 from vnicaudit.model.fleet import InventoryHost
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from vnicaudit.base.matching import shortened
+from vnicaudit.base.wording import shortened
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.text.yaml_compose import NotYamlError, composed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import nsmallest
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.fleet.ranking.candidates import Candidate, Candidates
 from vnicaudit.fleet.ranking.estimates import Estimates
 from vnicaudit.fleet.ranking.order import order_of
@@ -38,10 +38,10 @@ def rank(
         started=audit.started,
         finished=audit.finished,
         hosts=hosts,
-        of_hosts=len(audit.chosen),
+        of_hosts=len(audit.chosen_hosts),
         findings=candidates.findings,
         candidates=len(candidates),
-        notes=_notes(candidates, hosts, len(audit.chosen)),
+        notes=_notes(candidates, hosts, len(audit.chosen_hosts)),
         changes=tuple(
             _ranked(number, one, candidates, estimates) for number, one in enumerate(best, 1)
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.fleet.ranking.candidates import Candidate
 from vnicaudit.model.ranking import GainEstimate
 

@@ -12,14 +12,14 @@ from vnicaudit.audit.judging.macs import EncodedNic, MacTable, left_out_note
 from vnicaudit.audit.tally import Totals
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import JournalError
+from vnicaudit.fleet.running.engines.engine import ReadingEngine
 from vnicaudit.fleet.running.host_queue import HostQueue
-from vnicaudit.fleet.running.host_reading import HostReaders, ReadHost, ReadingLimits
-from vnicaudit.fleet.running.judging import HostJudge
-from vnicaudit.fleet.running.spool import HostSummary, Spool, SpooledHost
-from vnicaudit.fleet.sampling import EVERYTHING, Sample
+from vnicaudit.fleet.running.host_reading import HostReaders, ReadingLimits
+from vnicaudit.fleet.running.judging import ReadingJudge
+from vnicaudit.fleet.running.spool import AuditSpool, ComparedHost, HostSummary, SpooledHost
+from vnicaudit.fleet.sampling import EVERYTHING, AuditSample
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.fleet import FleetAudit, InventoryHost
-from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import Audited, Summary, TargetResult
 
 OnHost = Callable[[HostSummary], None]
@@ -30,13 +30,14 @@ class FleetRun:
     """Reads hosts into a spool, and reports from there (``items``, as
     :class:`vnicaudit.audit.run.AuditRun` has them)."""
 
-    def __init__(self, work: AuditWork, spool: Spool, audit: FleetAudit) -> None:
+    def __init__(self, work: AuditWork, spool: AuditSpool, audit: FleetAudit) -> None:
         self._work = work
         self._spool = spool
         self.audit = audit
         self._totals = Totals()
         self._results: list[TargetResult] = []
         self._macs = MacTable()
+        self._shared: dict[str, list[Audited]] = {}
         self._missing: list[tuple[int, InventoryHost]] = []
         self.baselined: set[str] = set()
         self.resumed = False
@@ -44,17 +45,17 @@ class FleetRun:
 
     def read(
         self,
-        read: ReadHost,
-        live: LiveOptions,
+        engine: ReadingEngine,
         limits: ReadingLimits,
-        sample: Sample = EVERYTHING,
+        sample: AuditSample = EVERYTHING,
         on_host: OnHost | None = None,
     ) -> None:
         """Read every host that :meth:`find_missing` found. Ended early (Ctrl-C), what was read is
-        kept. Raises JournalError where nothing can be kept."""
-        judge = HostJudge(self._work, sample)
-        readers = HostReaders(HostQueue(self._missing, limits.per_site), read, live, limits)
-        results = readers.results()
+        kept. Raises JournalError where nothing can be kept, TargetError where the engine is
+        gone."""
+        judge = ReadingJudge(self._work, sample)
+        tasks = HostQueue(self._missing, limits.per_site, engine.slots)
+        results = HostReaders(tasks, engine, limits).results()
         try:
             for items in results:
                 summary = self._spool.add(items.place, judge.reading(items))
@@ -66,11 +67,11 @@ class FleetRun:
     def find_missing(self, on_host: OnHost | None = None) -> None:
         """Find the hosts that the spool does not have yet; ``on_host`` is called for the others."""
         self._missing = list(self._not_kept(on_host))
-        self.resumed = len(self._missing) < len(self.audit.chosen)
+        self.resumed = len(self._missing) < len(self.audit.chosen_hosts)
 
     def _not_kept(self, on_host: OnHost | None) -> Iterator[tuple[int, InventoryHost]]:
         hosts = {host.name: host for host in self.audit.hosts}
-        for place, name in enumerate(self.audit.chosen):
+        for place, name in enumerate(self.audit.chosen_hosts):
             kept = self._spool.host(place)
             if kept is None or kept.host != name:
                 yield place, hosts[name]
@@ -80,7 +81,7 @@ class FleetRun:
     def readings(self) -> Iterator[SpooledHost]:
         """The spooled reading of each host, in the order of the inventory. Raises JournalError
         where one is missing."""
-        for place, name in enumerate(self.audit.chosen):
+        for place, name in enumerate(self.audit.chosen_hosts):
             kept = self._spool.host(place)
             if kept is None:
                 raise JournalError(f"{self._spool.folder}: the reading of {name} is gone; resume")
@@ -94,9 +95,24 @@ class FleetRun:
             self._results.append(reading.result)
             self._macs.take_encoded(EncodedNic(*nic) for nic in reading.nics_seen)
             yield from map(self._counted, reading.audited)
-        yield from map(self._counted, self._work.shared_macs(self._macs))
+        for audited in self._work.shared_macs(self._macs):
+            self._shared.setdefault(audited.target, []).append(audited)
+            yield self._counted(audited)
         if self._macs.left_out and self._results:
             self._results[-1] = _with_left_out(self._results[-1], self._macs.left_out)
+
+    @property
+    def are_compared(self) -> bool:
+        """True once ``items`` came to its end, where every NIC of the inventory was compared with
+        all others."""
+        whole = all(result.status == "ok" for result in self._results)
+        return whole and self.audit.coverage.is_whole and not self._macs.left_out
+
+    def compared_readings(self) -> Iterator[ComparedHost]:
+        """The readings, with what hosts have in common, once ``items`` came to its end."""
+        targets = {host.name: host.uri for host in self.audit.hosts}
+        for kept in self.readings():
+            yield ComparedHost(kept, tuple(self._shared.get(targets[kept.host], ())))
 
     def _counted(self, audited: Audited) -> Audited:
         self._totals.add(audited)

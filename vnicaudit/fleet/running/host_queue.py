@@ -23,12 +23,14 @@ class HostTask(msgspec.Struct, frozen=True):
 
 class HostQueue:
     """Hosts that are to be read, for several threads. ``per_site``: how many hosts of one site may
-    be read at once (0: as many as there are threads)."""
+    be read at once (0: as many as there are threads); ``slots``: how many of a site can be read at
+    once now (0: as many again)."""
 
     def __init__(
         self,
         hosts: Iterable[tuple[int, InventoryHost]],
         per_site: int = 0,
+        slots: Callable[[str], int] = lambda _site: 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._waiting: dict[str, deque[HostTask]] = {}
@@ -37,6 +39,7 @@ class HostQueue:
         self._later: list[tuple[float, int, HostTask]] = []
         self._reading: Counter[str] = Counter()
         self._per_site = per_site
+        self._slots = slots
         self._clock = clock
         self._changed = threading.Condition()
         self._stopped = False
@@ -97,4 +100,5 @@ class HostQueue:
             self._waiting[task.host.site].appendleft(task)
 
     def _has_room(self, site: str) -> bool:
-        return not self._per_site or self._reading[site] < self._per_site
+        limits = (self._per_site, self._slots(site))
+        return all(not limit or self._reading[site] < limit for limit in limits)

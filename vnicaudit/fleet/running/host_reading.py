@@ -1,30 +1,24 @@
-"""Hosts, read side by side: threads wait for libvirt, and hand on what came of each host."""
+"""Hosts, read side by side: threads wait for an engine, and hand on what came of each host."""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from vnicaudit.audit.reading.error_boundary import guarded
-from vnicaudit.audit.reading.side_by_side import CALLS
 from vnicaudit.base.clock import timestamp
-from vnicaudit.base.counting import count
-from vnicaudit.base.deadlines import DaemonCall, TimeUpError
+from vnicaudit.base.wording import count
+from vnicaudit.fleet.running.engines.engine import ReadingEngine
 from vnicaudit.fleet.running.host_queue import HostQueue, HostTask
 from vnicaudit.model.fleet import WORTH_A_RETRY, FailureKind, InventoryHost
-from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import LostRead
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met
-
-ReadHost = Callable[[str, LiveOptions], "Iterator[Met]"]
-"""What runs at a target. Raises TargetError where it cannot be read at all."""
 
 _PAUSES = (1.0, 5.0, 20.0)
 """Seconds before a host is tried again; the last one from then on."""
@@ -58,12 +52,9 @@ class HostItems(NamedTuple):
 class HostReaders:
     """Threads that read hosts. As many hosts wait to be judged as are read at once, at most."""
 
-    def __init__(
-        self, tasks: HostQueue, read: ReadHost, live: LiveOptions, limits: ReadingLimits
-    ) -> None:
+    def __init__(self, tasks: HostQueue, engine: ReadingEngine, limits: ReadingLimits) -> None:
         self._tasks = tasks
-        self._read = read
-        self._live = live
+        self._engine = engine
         self._limits = limits
         self._done: queue.Queue[HostItems | BaseException | None] = queue.Queue(
             max(2, limits.parallel // 4)
@@ -105,7 +96,7 @@ class HostReaders:
     def _result_of(self, task: HostTask) -> HostItems | None:
         """The result of a host; None where it is to be tried again."""
         started = timestamp()
-        items = self._attempt(task.host)
+        items = self._engine.attempt(task.host)
         failure = _host_failure(items)
         pause = self._pause(task, failure)
         best = self._best.pop(task.place, None)
@@ -125,35 +116,6 @@ class HostReaders:
             return None
         pauses = self._limits.pauses
         return pauses[min(task.attempt, len(pauses)) - 1]
-
-    def _attempt(self, host: InventoryHost) -> list[Met]:
-        """All that one try brings before the host's deadline, and the failure where that passed."""
-        items: list[Met] = []
-        ended = threading.Event()
-
-        def read() -> None:
-            for item in guarded(host.uri, self._read(host.uri, _options_of(host, self._live))):
-                if ended.is_set():
-                    return
-                items.append(item)
-
-        try:
-            DaemonCall(f"host {host.name}", read).result(self._limits.host_deadline)
-        except TimeUpError:
-            ended.set()
-            text = f"not read to its end within {self._limits.host_deadline:g} s (--host-deadline)"
-            return [*items, LostRead(text, host.uri, failure="deadline")]
-        return items
-
-
-def _options_of(host: InventoryHost, live: LiveOptions) -> LiveOptions:
-    own = host.options
-    return msgspec.structs.replace(
-        live,
-        deadline=live.deadline if own.deadline is None else own.deadline,
-        agent=live.agent if own.agent is None else own.agent,
-        calls=live.calls or CALLS,
-    )
 
 
 def _host_failure(items: list[Met]) -> FailureKind | None:

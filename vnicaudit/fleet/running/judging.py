@@ -15,7 +15,7 @@ from vnicaudit.audit.judging.macs import EncodedNic, encoded
 from vnicaudit.audit.tally import TargetCounts
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.fleet.running.host_reading import HostItems
-from vnicaudit.fleet.sampling import EVERYTHING, Sample
+from vnicaudit.fleet.sampling import EVERYTHING, AuditSample
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.fleet import FailureKind, HostReading
 from vnicaudit.model.host import Host, HostConfig
@@ -30,10 +30,10 @@ _NO_HOST = HostConfig()
 _ENCODER = msgspec.msgpack.Encoder()
 
 
-class HostJudge:
+class ReadingJudge:
     """Judges what was read of one host after the other."""
 
-    def __init__(self, work: AuditWork, sample: Sample = EVERYTHING) -> None:
+    def __init__(self, work: AuditWork, sample: AuditSample = EVERYTHING) -> None:
         self._work = work
         self._sample = sample
 
@@ -60,7 +60,7 @@ class HostJudge:
 class _JudgedHost:
     """One host while it is judged."""
 
-    def __init__(self, work: AuditWork, sample: Sample, target: str) -> None:
+    def __init__(self, work: AuditWork, sample: AuditSample, target: str) -> None:
         self.tally = TargetCounts()
         self.nics_seen: list[EncodedNic] = []
         self._work = work

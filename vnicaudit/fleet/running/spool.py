@@ -12,6 +12,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,7 @@ from vnicaudit.base.private_files import make_private, write_private, write_priv
 from vnicaudit.errors import JournalError, UsageError
 from vnicaudit.model.decoding import json_as, msgpack_decoder
 from vnicaudit.model.fleet import FailureKind, FleetAudit, HostReading, HostStatus
+from vnicaudit.model.report import Audited
 
 _KEEP = 3
 """Audits that stay in the spool, the newest ones."""
@@ -49,7 +51,7 @@ class HostSummary(msgspec.Struct, frozen=True):
 
 
 class SpooledHost:
-    """One host's file (:class:`vnicaudit.fleet.sink.KeptReading`)."""
+    """One host's file (:class:`vnicaudit.model.fleet.KeptReading`)."""
 
     def __init__(self, path: Path, summary: HostSummary) -> None:
         self._path = path
@@ -80,7 +82,28 @@ class SpooledHost:
             raise JournalError(f"{self._path}: damaged ({type(error).__name__})") from None
 
 
-class Spool:
+class ComparedHost:
+    """One host's file, and the findings on what it has in common with others
+    (:class:`vnicaudit.history.packed_reading.KeptReading`)."""
+
+    def __init__(self, kept: SpooledHost, shared: tuple[Audited, ...]) -> None:
+        self._kept = kept
+        self._shared = shared
+        self.host = kept.host
+        self.status = kept.status
+        self.digest = kept.digest
+        if shared:
+            data = kept.digest.encode() + _ENCODER.encode(shared)
+            self.digest = blake2b(data, digest_size=16).hexdigest()
+
+    def reading(self) -> HostReading:
+        """As of the file."""
+        one = self._kept.reading()
+        audited = (*one.audited, *self._shared)
+        return msgspec.structs.replace(one, audited=audited, digest=self.digest)
+
+
+class AuditSpool:
     """The folder of one audit."""
 
     def __init__(self, folder: Path) -> None:
@@ -143,13 +166,13 @@ class SpoolFolder:
     def __init__(self, state: Path) -> None:
         self._folder = state / "fleet" / "audits"
 
-    def new(self, audit_id: str) -> Spool:
+    def new(self, audit_id: str) -> AuditSpool:
         """A new spool. Raises JournalError where it cannot be made."""
-        spool = Spool(self._folder / audit_id)
+        spool = AuditSpool(self._folder / audit_id)
         make_private(spool.folder / "hosts")
         return spool
 
-    def unfinished(self) -> Spool | None:
+    def unfinished(self) -> AuditSpool | None:
         """The newest audit that was not brought to its end, unless one was since. One that was
         ended as it began, or is of another version, has nothing to go on with: it is passed
         over."""
@@ -161,18 +184,18 @@ class SpoolFolder:
             return spool if finished is None else None
         return None
 
-    def finished(self) -> Spool | None:
+    def finished(self) -> AuditSpool | None:
         """The newest audit that was brought to its end."""
         for spool in self._newest_first():
             if spool.audit().finished is not None:
                 return spool
         return None
 
-    def named(self, audit_id: str) -> Spool | None:
+    def named(self, audit_id: str) -> AuditSpool | None:
         """An audit that is kept and was brought to its end; None: it is not there."""
         if TIME_ID.fullmatch(audit_id) is None:
             return None
-        spool = Spool(self._folder / audit_id)
+        spool = AuditSpool(self._folder / audit_id)
         try:
             return None if spool.audit().finished is None else spool
         except UsageError:
@@ -183,13 +206,13 @@ class SpoolFolder:
         for spool in list(self._newest_first())[_KEEP:]:
             spool.drop_hosts()
 
-    def _newest_first(self) -> Iterator[Spool]:
+    def _newest_first(self) -> Iterator[AuditSpool]:
         try:
             names = os.listdir(self._folder)
         except FileNotFoundError:
             return
         for name in sorted(filter(TIME_ID.fullmatch, names), reverse=True):
-            yield Spool(self._folder / name)
+            yield AuditSpool(self._folder / name)
 
 
 def _unpacked(body: bytes) -> HostReading:

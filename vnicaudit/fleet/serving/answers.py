@@ -14,18 +14,18 @@ _PAGE = "frame-ancestors 'none'"
 """A page says the rest by itself, with the hashes of its script and style."""
 
 
-class Content(msgspec.Struct, frozen=True):
+class RouteContent(msgspec.Struct, frozen=True):
     """The current content of a route."""
 
     media_type: str
     body: bytes
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Response(msgspec.Struct, frozen=True):
     """An answer as it is sent."""
 
     status: int
-    content: Content
+    content: RouteContent
     more: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -47,10 +47,10 @@ class Answer(msgspec.Struct, frozen=True):
         )
 
 
-Route = Callable[[str], Content]
+Route = Callable[[str], RouteContent]
 """Gives the content for an ``Accept`` header. Raises VnicauditError where there is none now."""
 
 
-def plain(status: int, text: str, *more: tuple[str, str]) -> Answer:
+def plain(status: int, text: str, *more: tuple[str, str]) -> Response:
     """An answer of one line."""
-    return Answer(status, Content(PLAIN, f"{text}\n".encode()), more)
+    return Response(status, RouteContent(PLAIN, f"{text}\n".encode()), more)

@@ -16,7 +16,7 @@ import msgspec
 
 from vnicaudit.errors import VnicauditError
 from vnicaudit.fleet.serving.addresses import HostNames, ListenAddress
-from vnicaudit.fleet.serving.answers import Answer, Route, plain
+from vnicaudit.fleet.serving.answers import Response, Route, plain
 
 _LONGEST_PATH = 1024
 _METHODS = frozenset({"GET", "HEAD"})
@@ -147,7 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: who asks what is for the proxy to note."""
 
-    def _answer(self) -> Answer:
+    def _answer(self) -> Response:
         refusal = self._refusal()
         if refusal is not None:
             return refusal
@@ -155,12 +155,12 @@ class _Handler(BaseHTTPRequestHandler):
         if route is None:
             return plain(404, "not found")
         try:
-            return Answer(200, route(self.headers.get("Accept", "")))
+            return Response(200, route(self.headers.get("Accept", "")))
         except VnicauditError as error:
             self.server.on_error(str(error))
             return plain(503, "the history cannot be read now: the log of this server says why")
 
-    def _refusal(self) -> Answer | None:
+    def _refusal(self) -> Response | None:
         hosts = self.headers.get_all("Host") or []
         if self.request_version == "HTTP/0.9" or len(hosts) != 1:
             return plain(400, "bad request: one Host header is needed")
@@ -170,7 +170,7 @@ class _Handler(BaseHTTPRequestHandler):
             return plain(413, "a request has no body here")
         return plain(414, "too long") if len(self.path) > _LONGEST_PATH else None
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: Response) -> None:
         self.close_connection = True
         self.request_version = self.protocol_version  # HTTP/0.9 would get no headers
         self.send_response(answer.status)

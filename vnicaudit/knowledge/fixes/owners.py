@@ -67,7 +67,8 @@ class Wordings:
         edits = any(isinstance(fix, OwnersFix) for fix in finding.fixes)
         change = finding.change if edits else None  # else its rule worded all of it
         behind = any(
-            isinstance(fix, EditArgument) and fix.where == "definition" for fix in finding.fixes
+            isinstance(fix, EditArgument) and fix.written_in == "definition"
+            for fix in finding.fixes
         )
         wording = self._wording(finding.owner, in_arguments=behind)
         return _text(finding.fixes, change, wording, named)

@@ -42,7 +42,7 @@ _KVM = Advice((
 def _sentence(fix: OwnersFix, _named: FixNames) -> str:
     if not isinstance(fix, EditArgument):
         raise TypeError(fix)
-    return f"{_argument(fix.field, fix.value)} {_PLACES[fix.where]}"
+    return f"{_argument(fix.field, fix.value)} {_PLACES[fix.written_in]}"
 
 
 def _argument(field: str, new: str | None) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from vnicaudit.base.shell import word
-from vnicaudit.knowledge.fixes.topics import TOPICS
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fix import (
@@ -59,6 +58,33 @@ _FIRST_GLOBAL = (
 )
 _SHOWN = 60
 """Characters of a staged value."""
+
+TOPICS: dict[Topic, Advice] = {
+    "connect-network": Advice((
+        "Connect it to a libvirt network or a bridge; where only user-mode networking is "
+        "possible, use <backend type='passt'/> (libvirt 9.0).",
+    )),
+    "one-model": Advice((
+        "Give all NICs one model, virtio where the guest has its driver, and tie interface names "
+        "to MAC addresses in the guest.",
+    )),
+    "own-address": Advice((
+        "Remove <mac> from the one that is the copy, so that it gets a new address; then tell "
+        "DHCP and the guest's own configuration.",
+    )),
+    "serve-vhostuser": Advice((
+        "Use a dpdkvhostuserclient port in Open vSwitch and mode='server' on QEMU's side.",
+    )),
+    "share-memory": Advice((
+        "Share the guest's memory: <memoryBacking> with <source type='memfd'/> (or huge pages) "
+        "and <access mode='shared'/>.",
+    )),
+    "use-kvm": Advice((
+        "Run it with KVM: <domain type='kvm'>. The guest sees another CPU: power it off and on, "
+        "and check it.",
+    )),
+}  # fmt: skip
+"""Advice for owners without words of their own: it speaks to libvirt's user."""
 
 
 class OwnedNic(NamedTuple):

@@ -99,9 +99,9 @@ def _may_be_filled_in(match: re.Match[str]) -> bool:
 
 
 class _Broken(msgspec.Struct, frozen=True):
-    """oslo.config makes no value of it, for certain, and ``why``."""
+    """oslo.config makes no value of it, for certain; ``reason``: why not."""
 
-    why: str
+    reason: str
 
 
 _Value = str | _Broken | None
@@ -128,7 +128,7 @@ class _References:
         value = self._filled(option.value, option.section)
         self._open.clear()
         if isinstance(value, _Broken):
-            return msgspec.structs.replace(option, certain=False, broken=value.why)
+            return msgspec.structs.replace(option, certain=False, broken=value.reason)
         if value is None:
             return msgspec.structs.replace(option, certain=False)
         return msgspec.structs.replace(option, value=value, raw=option.value)

@@ -12,7 +12,7 @@ from vnicaudit.knowledge.readiness import TRANSITIONAL, readiness_of
 from vnicaudit.model.domain import DefinitionForm, DomainConfig
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.owner import Owner
-from vnicaudit.platforms.domain_xml.facts import Facts, shared_memory
+from vnicaudit.platforms.domain_xml.facts import DomainFacts, shared_memory
 from vnicaudit.platforms.domain_xml.values import count, word
 
 _REMEMBERED = 4096
@@ -48,7 +48,7 @@ _records: dict[_Key, DomainConfig] = {}
 def config_of(
     kind: str,
     form: DefinitionForm,
-    facts: Facts,
+    facts: DomainFacts,
     nics: tuple[Nic, ...],
     devices: etree._Element | None,
     *,
@@ -69,7 +69,7 @@ def config_of(
 
 
 def _key(
-    kind: str, form: DefinitionForm, facts: Facts, nics: tuple[Nic, ...], session: bool | None
+    kind: str, form: DefinitionForm, facts: DomainFacts, nics: tuple[Nic, ...], session: bool | None
 ) -> _Key:
     return _Key(
         kind,

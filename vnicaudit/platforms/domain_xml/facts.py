@@ -17,7 +17,7 @@ _SUPPRESS = f"{{{SUPPRESS_NAMESPACE}}}suppress"
 _OSINFO = "{http://libosinfo.org/xmlns/libvirt/domain/1.0}"
 
 
-class Facts:
+class DomainFacts:
     """Facts gathered on the walk over a domain, before the record is made."""
 
     __slots__ = (
@@ -49,19 +49,19 @@ def child(element: etree._Element, tag: str) -> etree._Element | None:
     return next(element.iterchildren(tag), None)
 
 
-def _read_vcpu(facts: Facts, element: etree._Element) -> None:
+def _read_vcpu(facts: DomainFacts, element: etree._Element) -> None:
     facts.vcpus_max = element.text
     facts.vcpus = element.get("current") or element.text
 
 
-def _read_os(facts: Facts, element: etree._Element) -> None:
+def _read_os(facts: DomainFacts, element: etree._Element) -> None:
     kind = child(element, "type")
     if kind is not None:
         facts.arch = kind.get("arch")
         facts.machine = kind.get("machine")
 
 
-def _read_metadata(facts: Facts, element: etree._Element) -> None:
+def _read_metadata(facts: DomainFacts, element: etree._Element) -> None:
     namespaces = []
     for entry in element.iterchildren("*"):
         tag = str(entry.tag)
@@ -86,7 +86,7 @@ def _suppressions(entry: etree._Element) -> list[str]:
     ]
 
 
-def _read_sysinfo(facts: Facts, element: etree._Element) -> None:
+def _read_sysinfo(facts: DomainFacts, element: etree._Element) -> None:
     given = {
         entry.get("name"): (entry.text or "").strip() for entry in element.iterfind("system/entry")
     }
@@ -97,39 +97,39 @@ def _read_sysinfo(facts: Facts, element: etree._Element) -> None:
     facts.product = "KubeVirt" if kubevirt else given.get("product")
 
 
-def _read_features(facts: Facts, element: etree._Element) -> None:
+def _read_features(facts: DomainFacts, element: etree._Element) -> None:
     facts.windows = facts.windows or child(element, "hyperv") is not None
 
 
-def _read_clock(facts: Facts, element: etree._Element) -> None:
+def _read_clock(facts: DomainFacts, element: etree._Element) -> None:
     facts.windows = facts.windows or element.get("offset") == "localtime"
 
 
-def _read_memory(facts: Facts, element: etree._Element) -> None:
+def _read_memory(facts: DomainFacts, element: etree._Element) -> None:
     access = child(element, "access")
     facts.memory_shared = access is not None and access.get("mode") == "shared"
 
 
-def _read_cpu(facts: Facts, element: etree._Element) -> None:
+def _read_cpu(facts: DomainFacts, element: etree._Element) -> None:
     numa = child(element, "numa")
     if numa is not None:
         facts.cells = tuple(cell.get("memAccess") for cell in numa.iterchildren("cell"))
 
 
-def _read_commandline(facts: Facts, element: etree._Element) -> None:
+def _read_commandline(facts: DomainFacts, element: etree._Element) -> None:
     facts.commandlines.append(element)
 
 
-def _read_override(facts: Facts, element: etree._Element) -> None:
+def _read_override(facts: DomainFacts, element: etree._Element) -> None:
     facts.overrides.append(element)
 
 
-def _read_security(facts: Facts, element: etree._Element) -> None:
+def _read_security(facts: DomainFacts, element: etree._Element) -> None:
     del element
     facts.encrypted = True
 
 
-READERS: dict[str, Callable[[Facts, etree._Element], None]] = {
+READERS: dict[str, Callable[[DomainFacts, etree._Element], None]] = {
     _COMMANDLINE: _read_commandline,
     _OVERRIDE: _read_override,
     "vcpu": _read_vcpu,
@@ -145,7 +145,7 @@ READERS: dict[str, Callable[[Facts, etree._Element], None]] = {
 """Child of ``<domain>`` -> what reads it."""
 
 
-def shared_memory(facts: Facts) -> bool | None:
+def shared_memory(facts: DomainFacts) -> bool | None:
     """True where all guest memory is shared
     (``qemuValidateDomainDefVhostUserRequireSharedMemory``): a NUMA cell without a setting of its
     own follows the domain. None where ``<qemu:commandline>`` gives QEMU a memory backend of its

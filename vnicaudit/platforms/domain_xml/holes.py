@@ -16,9 +16,9 @@ from lxml import etree
 from msgspec.structs import replace
 
 from vnicaudit.knowledge.hypervisors import KVM_OR_QEMU
-from vnicaudit.model.architectures import ARM, RISCV
 from vnicaudit.model.definition_refusal import place_of
 from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.guest_words import ARM, RISCV
 from vnicaudit.model.nic import Nic
 from vnicaudit.platforms.domain_xml.bare import is_bare
 from vnicaudit.platforms.domain_xml.fields import CHILDREN

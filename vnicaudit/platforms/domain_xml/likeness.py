@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.platforms.domain_xml.definitions import piece_label, root_of
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from vnicaudit.knowledge.buses import device_of
 from vnicaudit.knowledge.rings import RING_SIZES, as_ring
-from vnicaudit.model.architectures import S390
+from vnicaudit.model.guest_words import S390
 from vnicaudit.model.nic import GLOBAL, MAYBE, OVERRIDE, SET, VIRTIO, Behind, Nic, NicConfig
 from vnicaudit.platforms.domain_xml.commandline import (
     NAMESPACE,

@@ -18,7 +18,7 @@ from vnicaudit.platforms.domain_xml.commandline import TAG as _COMMANDLINE
 from vnicaudit.platforms.domain_xml.commandline import read_commandlines
 from vnicaudit.platforms.domain_xml.documents import XmlDocument, documents
 from vnicaudit.platforms.domain_xml.domain_config import config_of
-from vnicaudit.platforms.domain_xml.facts import READERS, Facts, child
+from vnicaudit.platforms.domain_xml.facts import READERS, DomainFacts, child
 from vnicaudit.platforms.domain_xml.holes import Holes, holes_of
 from vnicaudit.platforms.domain_xml.nics import hostdev_nic, interface_nic
 from vnicaudit.platforms.domain_xml.override import TAG as _OVERRIDE
@@ -147,7 +147,7 @@ class _DomainWalk:
         self.name: str | None = None
         self.uuid: str | None = None
         self.devices: etree._Element | None = None
-        self.facts = Facts()
+        self.facts = DomainFacts()
 
     def take(self, element: etree._Element) -> None:
         """Note what one child says."""
@@ -175,7 +175,9 @@ class _DomainWalk:
         return () if self.devices is None else _nics(self.devices, self.facts, place, base)
 
 
-def _nics(devices: etree._Element, facts: Facts, place: Location, base: int) -> tuple[Nic, ...]:
+def _nics(
+    devices: etree._Element, facts: DomainFacts, place: Location, base: int
+) -> tuple[Nic, ...]:
     nics: list[Nic] = []
     facts.virtio_disk = any(map(_is_on_virtio, devices.iterchildren("disk")))
     interfaces = hostdevs = 0

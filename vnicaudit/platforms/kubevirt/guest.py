@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from vnicaudit.model.readiness import Readiness
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.platforms.kubevirt.objects import text_at
 from vnicaudit.text.yaml_nodes import YamlPlace
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.model.domain import Domain, DomainConfig, FromManifest
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.kubevirt import Manifest, Preference
 from vnicaudit.model.platform_name import KUBEVIRT
-from vnicaudit.model.readiness import Readiness
 from vnicaudit.platforms.kubevirt.guest import (
     UNKNOWN,
     named_systems,

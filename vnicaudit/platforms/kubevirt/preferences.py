@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.readiness import Readiness
 from vnicaudit.platforms.kubevirt.guest import named_systems, readiness_of_words
 from vnicaudit.platforms.kubevirt.objects import Object, location_of
 from vnicaudit.text.yaml_nodes import YamlPlace

@@ -23,7 +23,7 @@ import msgspec
 from lxml import etree
 
 from vnicaudit.model.domain import Domain, DomainState
-from vnicaudit.model.readiness import Readiness
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.workers import WorkerThreads
 from vnicaudit.text.libvirt_uri import Uri

@@ -6,6 +6,7 @@ delivered, and each domain that was not is an error of its own.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
@@ -24,7 +25,7 @@ from vnicaudit.platforms.libvirt.domains import (
     definition_from,
     domain_from,
 )
-from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, VisitFailure, start
+from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, VisitFailure, VisitRequest, start
 from vnicaudit.platforms.libvirt.workers import HostSilentError
 from vnicaudit.text.libvirt_uri import parse
 
@@ -50,6 +51,7 @@ def read(
     agent: bool = False,
     threads: int | None = None,
     traffic: float | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> LiveHost[Domain]:
     """Connect read-only and read everything that bears on NICs.
 
@@ -60,9 +62,8 @@ def read(
 
     Raises TargetError when the host cannot be reached or its domains cannot be listed.
     """
-    opened, visit, around = _opened(
-        uri, deadline=deadline, agent=agent, threads=threads, traffic=traffic
-    )
+    request = VisitRequest(deadline, agent, threads, traffic=traffic, clock=clock)
+    opened, visit, around = _opened(uri, request)
     domains = stream(opened, visit, around)
     return LiveHost(opened.host, opened.local, domains, visit.take_traffic, visit.pulse.end)
 
@@ -71,29 +72,19 @@ def read_definitions(
     uri: str, *, deadline: float = DEADLINE, agent: bool = False
 ) -> LiveHost[JudgedDefinition]:
     """Read as :func:`read` does, each domain with its persistent definition."""
-    opened, visit, around = _opened(uri, deadline=deadline, agent=agent, threads=None, again=True)
+    opened, visit, around = _opened(uri, VisitRequest(deadline, agent, again=True))
     domains = _stream(opened, visit, lambda item: _defined(item, around))
     return LiveHost(opened.host, opened.local, domains)
 
 
-def _opened(
-    uri: str,
-    *,
-    deadline: float,
-    agent: bool,
-    threads: int | None,
-    again: bool = False,
-    traffic: float | None = None,
-) -> tuple[OpenedHost, Visit, Surroundings]:
+def _opened(uri: str, request: VisitRequest) -> tuple[OpenedHost, Visit, Surroundings]:
     where = parse(uri)
-    visit = start(
-        where, deadline=deadline, agent=agent, threads=threads, again=again, traffic=traffic
-    )
+    visit = start(where, request)
     try:
         opened = visit.opened.take()
     except HostSilentError:
         visit.pulse.end()
-        text = f"no answer within {deadline:g} s"
+        text = f"no answer within {request.deadline:g} s"
         raise TargetError(text, file=uri, failure="deadline") from None
     if isinstance(opened, VisitFailure):
         raise opened.error
@@ -114,7 +105,7 @@ def _stream(
     opened: OpenedHost, visit: Visit, finish: Callable[[_Item], Iterator[T | ReadError]]
 ) -> Iterator[T | ReadError]:
     shelf = visit.shelf
-    end: _End | None = None
+    end: _ReadEnd | None = None
     position = 0
     yield from opened.errors
     try:
@@ -132,35 +123,35 @@ def _stream(
         yield from finish(shelf.get(index, _lost_read(opened.names[index], end, whole=whole)))
 
 
-class _End(NamedTuple):
+class _ReadEnd(NamedTuple):
     """Why there will be no more, and the kind of that failure (empty: not known)."""
 
     reason: str
     failure: str
 
 
-def _is_of_guests(end: _End | None, missing: int, domains: int, threads: int) -> bool:
+def _is_of_guests(end: _ReadEnd | None, missing: int, domains: int, threads: int) -> bool:
     """True where no more than one domain for each thread is missing, and others are there: the
     threads hang on guests, and the host answers."""
     return end is not None and end.failure == "deadline" and missing <= min(threads, domains - 1)
 
 
-def _lost_read(name: str, end: _End | None, *, whole: bool) -> ReadError:
-    reason, failure = end or _End("", "")
+def _lost_read(name: str, end: _ReadEnd | None, *, whole: bool) -> ReadError:
+    reason, failure = end or _ReadEnd("", "")
     text = f"domain {name!r}: not read: {reason}"
     return LostRead(text, failure=failure_kind(failure) or "broken", whole=whole)
 
 
-def _receive(visit: Visit) -> _End | None:
+def _receive(visit: Visit) -> _ReadEnd | None:
     """Wait until there is more; the end where there will be no more."""
     try:
         report = visit.progress.take()
     except HostSilentError:
-        return _End(f"no answer within {visit.pulse.deadline:g} s", "deadline")
+        return _ReadEnd(f"no answer within {visit.pulse.deadline:g} s", "deadline")
     if report is None:
         return None
     if isinstance(report.error, TargetError):
-        return _End(report.error.message, report.error.failure)
+        return _ReadEnd(report.error.message, report.error.failure)
     raise report.error
 
 

@@ -57,7 +57,7 @@ class TrafficCount:
             if not first.nics:
                 return None
             self._pulse.pause(first.time + self._seconds - time.monotonic())
-            if self._pulse.ended:
+            if self._pulse.has_ended:
                 return None
             return HostTraffic(
                 tuple(traffic_between(first, self._worker.call(self._read).result()))

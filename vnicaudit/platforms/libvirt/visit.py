@@ -6,10 +6,12 @@ Domains are fetched from the moment they are listed, while the host itself is st
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -78,7 +80,7 @@ class Visit(msgspec.Struct, frozen=True):
         """The traffic, when it has been counted, and the end of the visit. None where it is not
         known: not asked for, not answered, or the visit has failed."""
         try:
-            if self.traffic is None or self.pulse.ended:
+            if self.traffic is None or self.pulse.has_ended:
                 return None
             return self.traffic.box.take(self.traffic.seconds)
         except HostSilentError:
@@ -87,21 +89,25 @@ class Visit(msgspec.Struct, frozen=True):
             self.pulse.end()
 
 
-def start(
-    uri: Uri,
-    *,
-    deadline: float,
-    agent: bool,
-    threads: int | None,
-    again: bool = False,
-    traffic: float | None = None,
-) -> Visit:
-    """Send a thread to the host; returns at once. ``again``, ``traffic``: see :class:`Visit`."""
-    pulse = Pulse(deadline)
-    size = threads or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
+class VisitRequest(NamedTuple):
+    """How a host is visited, as :func:`vnicaudit.platforms.libvirt.read.read` says; ``again``,
+    ``traffic``: see :class:`Visit`. ``clock``: by which the deadline is told."""
+
+    deadline: float
+    agent: bool
+    threads: int | None = None
+    again: bool = False
+    traffic: float | None = None
+    clock: Callable[[], float] = time.monotonic
+
+
+def start(uri: Uri, request: VisitRequest) -> Visit:
+    """Send a thread to the host; returns at once."""
+    pulse, traffic = Pulse(request.deadline, request.clock), request.traffic
+    size = request.threads or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
     pending = None if traffic is None else PendingTraffic(traffic, Mailbox(pulse))
-    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {}, again, size, pending)
-    patience = min(_AGENT_SECONDS, deadline / 2) if agent else 0.0
+    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {}, request.again, size, pending)
+    patience = min(_AGENT_SECONDS, request.deadline / 2) if request.agent else 0.0
     go = partial(_run_visit, uri, size, patience, visit)
     threading.Thread(target=go, name=f"visit {uri.text}", daemon=True).start()
     return visit
@@ -166,7 +172,7 @@ def fetch_all(listing: DomainListing, workers: WorkerThreads, visit: Visit) -> l
 
     def work() -> None:
         done = 0
-        while not visit.pulse.ended:
+        while not visit.pulse.has_ended:
             with lock:
                 turn = next(turns, None)
             if turn is None:

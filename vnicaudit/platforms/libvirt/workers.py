@@ -30,21 +30,22 @@ class HostSilentError(Exception):
 class Pulse:
     """When a host was last heard, and for how many seconds it may be silent."""
 
-    def __init__(self, deadline: float) -> None:
+    def __init__(self, deadline: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.deadline = deadline
-        self._heard = time.monotonic()
+        self.clock = clock
+        self._heard = clock()
         self._ended = threading.Event()
 
     def beat(self) -> None:
         """An answer has come, whatever it was: the host is alive."""
-        self._heard = time.monotonic()
+        self._heard = self.clock()
 
     def patience(self, asked: float) -> float:
-        """Seconds left to one who has waited since ``asked`` (monotonic time)."""
-        return max(asked, self._heard) + self.deadline - time.monotonic()
+        """Seconds left to one who has waited since ``asked`` (by ``clock``)."""
+        return max(asked, self._heard) + self.deadline - self.clock()
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Nobody listens any more."""
         return self._ended.is_set()
 
@@ -66,7 +67,7 @@ class Mailbox(Generic[T]):
 
     def post(self, item: T) -> None:
         """Report; waits while the box is full, forgets the item when nobody reads."""
-        while not self._pulse.ended:
+        while not self._pulse.has_ended:
             try:
                 self._queue.put(item, timeout=_ROOM_SECONDS)
             except queue.Full:
@@ -76,7 +77,7 @@ class Mailbox(Generic[T]):
     def take(self, more: float = 0.0) -> T:
         """The next report. Raises HostSilentError when nobody answered for the length of the
         deadline, and that many seconds more."""
-        asked = time.monotonic()
+        asked = self._pulse.clock()
         while True:
             patience = self._pulse.patience(asked) + more
             try:

@@ -36,8 +36,6 @@ _TRANSPORT_ERRORS = (
     OSError,
 )
 _REQUEST_IDS = ("x-openstack-request-id", "x-compute-request-id")
-_PAUSES = (0.5, 2.0, 5.0)
-"""Before it is asked again, where the service does not say how long."""
 _LATE = 2
 """How often there may be no answer in time: each has cost a whole deadline."""
 
@@ -101,7 +99,7 @@ class Client:
 
     def _patiently(self, what: str, ask: Callable[[], _Answer]) -> bytes:
         late, waited = 0, 0.0
-        for asked, pause in enumerate((*_PAUSES, None), 1):
+        for asked, pause in enumerate((*self.cloud.session.pauses, None), 1):
             self._check_time()
             try:
                 answer = ask()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from vnicaudit.base.deadlines import TimeUpError
 from vnicaudit.errors import TargetError, UsageError
@@ -19,7 +19,7 @@ from vnicaudit.platforms.openstack.binding import (
 )
 from vnicaudit.platforms.openstack.configuration import region_of
 from vnicaudit.platforms.openstack.failures import bare_url, configured, login
-from vnicaudit.platforms.openstack.session import CountingSession, Pace, understood
+from vnicaudit.platforms.openstack.session import PAUSES, CountingSession, Pace, understood
 from vnicaudit.platforms.openstack.waiting import Turns, within
 
 T = TypeVar("T")
@@ -49,6 +49,44 @@ class ServiceEndpoint(NamedTuple):
     microversion: tuple[int, int] | None
 
 
+def by_catalogue(cloud: CloudLogin, service: str) -> ServiceEndpoint:
+    """Where a service is. Keystone is where the login was: its endpoint in the catalogue is often
+    for others. Glance is asked for its version 2 unless the configuration says which; for Neutron
+    openstacksdk appends ``v2.0`` without asking, as every client does."""
+    region = cloud.region
+    cloud.session.asking.away = ""
+    if service == "identity":
+        url = cloud.session.get_endpoint(interface=AUTH_INTERFACE, version=_KEYSTONE)
+        return ServiceEndpoint(_required_url(url), None)
+    if service == "image" and region.get_api_version("image") is None:
+        client = region.get_session_client("image", min_version="2", max_version="2.latest")
+    else:
+        client = region.get_session_client(service)
+    if service != "compute":
+        url = client.get_endpoint()
+        _check_away(cloud)
+        return ServiceEndpoint(_required_url(url), None)
+    found = client.get_endpoint_data()
+    microversion = None if found is None else found.max_microversion
+    if microversion is None:
+        _check_away(cloud)
+    pair = None if microversion is None else (int(microversion[0]), int(microversion[1]))
+    return ServiceEndpoint(_required_url(None if found is None else found.url), pair)
+
+
+def _check_away(cloud: CloudLogin) -> None:
+    """Raises ConnectFailure where a service did not answer when it was asked which versions it has:
+    keystoneauth goes on as if it had none."""
+    if cloud.session.asking.away:
+        raise keystone_errors.ConnectFailure(cloud.session.asking.away)
+
+
+def _required_url(url: str | None) -> str:
+    if url is None:
+        raise keystone_errors.EndpointNotFound("no endpoint is known")
+    return url.rstrip("/")
+
+
 class CloudLogin(NamedTuple):
     """A cloud that let us in. ``roles`` are those of the token, in its project, or in the whole
     system (``system_scoped``). ``regions`` are those of the catalogue in which there is a Nova."""
@@ -66,6 +104,8 @@ class CloudLogin(NamedTuple):
     since: float = 0.0
     """When it was entered, by ``clock``."""
     clock: Callable[[], float] = time.monotonic
+    locate: Callable[[CloudLogin, str], ServiceEndpoint] = by_catalogue
+    """Finds a service."""
 
     def is_over(self) -> bool:
         """True once the total time allowed for this cloud has passed."""
@@ -101,12 +141,19 @@ class CloudLogin(NamedTuple):
         """Where ``compute``, ``image``, ``network`` or ``identity`` is. Raises TargetError where it
         cannot be found or does not answer."""
         try:
-            return self.within(service, lambda: _endpoint(self, service))
+            return self.within(service, lambda: self.locate(self, service))
         except TimeUpError:
             reason = f"no answer within {self.deadline:g} s"
         except (*_LOGIN_ERRORS, OSError) as error:
             reason = self.session.masked(login(error))
         raise TargetError(f"the {service} service cannot be reached: {reason}", file=self.target)
+
+
+class ReadLogin(Protocol):
+    """How a cloud is entered that is to be read."""
+
+    def __call__(self, name: str, /, *, deadline: float, limits: CloudLimits | None) -> CloudLogin:
+        """As :func:`connect`."""
 
 
 def connect(
@@ -115,9 +162,12 @@ def connect(
     deadline: float,
     limits: CloudLimits | None = None,
     clock: Callable[[], float] = time.monotonic,
+    pace: Callable[[float | None], Pace] = Pace,
+    pauses: tuple[float, ...] = PAUSES,
 ) -> CloudLogin:
     """The cloud of that name (``CLOUD`` or ``CLOUD/REGION``), logged in. ``limits`` None: there is
-    no end to what is asked of it. Raises TargetError with what failed and what to do,
+    no end to what is asked of it. ``pauses``: seconds before each time that a service is asked
+    again. Raises TargetError with what failed and what to do,
     UsageError where the configuration is wrong."""
     target = f"openstack:{name}"
     region = region_of(name)
@@ -132,7 +182,8 @@ def connect(
         # of a socket; the deadline is for all of a request, and comes first
         session.timeout = 2 * deadline
         limits = limits or CloudLimits(total=None)
-        session.pace = Pace(limits.rate)
+        session.pace = pace(limits.rate)
+        session.pauses = pauses
         cloud = CloudLogin(
             name, region, session, deadline, limits=limits, since=clock(), clock=clock
         )
@@ -169,41 +220,3 @@ def _regions(access: AccessInfo) -> tuple[str, ...]:
     found = access.service_catalog.get_endpoints_data(service_type="compute")
     every = (each.region_name or "" for endpoints in found.values() for each in endpoints)
     return tuple(sorted({region for region in every if region}))
-
-
-def _endpoint(cloud: CloudLogin, service: str) -> ServiceEndpoint:
-    """Keystone is where the login was: its endpoint in the catalogue is often for others. Glance is
-    asked for its version 2 unless the configuration says which; for Neutron
-    openstacksdk appends ``v2.0`` without asking, as every client does."""
-    region = cloud.region
-    cloud.session.asking.away = ""
-    if service == "identity":
-        url = cloud.session.get_endpoint(interface=AUTH_INTERFACE, version=_KEYSTONE)
-        return ServiceEndpoint(_required_url(url), None)
-    if service == "image" and region.get_api_version("image") is None:
-        client = region.get_session_client("image", min_version="2", max_version="2.latest")
-    else:
-        client = region.get_session_client(service)
-    if service != "compute":
-        url = client.get_endpoint()
-        _check_away(cloud)
-        return ServiceEndpoint(_required_url(url), None)
-    found = client.get_endpoint_data()
-    microversion = None if found is None else found.max_microversion
-    if microversion is None:
-        _check_away(cloud)
-    pair = None if microversion is None else (int(microversion[0]), int(microversion[1]))
-    return ServiceEndpoint(_required_url(None if found is None else found.url), pair)
-
-
-def _check_away(cloud: CloudLogin) -> None:
-    """Raises ConnectFailure where a service did not answer when it was asked which versions it has:
-    keystoneauth goes on as if it had none."""
-    if cloud.session.asking.away:
-        raise keystone_errors.ConnectFailure(cloud.session.asking.away)
-
-
-def _required_url(url: str | None) -> str:
-    if url is None:
-        raise keystone_errors.EndpointNotFound("no endpoint is known")
-    return url.rstrip("/")

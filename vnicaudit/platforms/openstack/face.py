@@ -4,7 +4,8 @@ read."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.compute_node import ComputeNode
@@ -41,11 +42,47 @@ def cloud_of(name: str) -> str | None:
     )
 
 
-def regions(name: str, live: LiveOptions) -> list[str]:
+class OpenedCloud(Protocol):
+    """A cloud that is being read, as :class:`vnicaudit.platforms.openstack.read.CloudItems`."""
+
+    @property
+    def items(self) -> Iterator[CloudItem]:
+        """All that is in it."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """As :attr:`LazyCloudReading.notes`."""
+
+    @property
+    def calls(self) -> dict[str, int]:
+        """As :attr:`LazyCloudReading.calls`."""
+
+
+OpenCloud = Callable[[str, LiveOptions], OpenedCloud]
+"""Logs in to a cloud, to be read. Raises TargetError."""
+RegionsOf = Callable[[str, LiveOptions], tuple[str, ...]]
+"""Which regions a cloud has. Raises TargetError."""
+
+
+def open_cloud(cloud: str, live: LiveOptions) -> OpenedCloud:
+    """A cloud by its API."""
+    from vnicaudit.platforms.openstack.read import read
+
+    return read(cloud, deadline=live.deadline, limits=live.cloud)
+
+
+def regions_of(cloud: str, live: LiveOptions) -> tuple[str, ...]:
+    """The regions of a cloud, by its catalogue."""
+    from vnicaudit.platforms.openstack import read
+
+    return read.regions_of(cloud, deadline=live.deadline, limits=live.cloud)
+
+
+def regions(name: str, live: LiveOptions, listed: RegionsOf = regions_of) -> list[str]:
     """The targets that one is: itself, with the region that the environment gives to a cloud; of
     ``openstack:CLOUD/*`` every region. Raises UsageError where what is configured is wrong."""
     if name.endswith(ALL_REGIONS):
-        return _every_region(name, live)
+        return _every_region(name, live, listed)
     if not os.environ.get("OS_REGION_NAME"):
         return [name]  # without openstacksdk, which is slow to load
     from vnicaudit.platforms.openstack.configuration import with_region
@@ -53,9 +90,11 @@ def regions(name: str, live: LiveOptions) -> list[str]:
     return [f"{CLOUD}{with_region(name.removeprefix(CLOUD))}"]
 
 
-def read(name: str, live: LiveOptions) -> LazyCloudReading:
+def read(
+    name: str, live: LiveOptions, opened: OpenCloud = open_cloud, listed: RegionsOf = regions_of
+) -> LazyCloudReading:
     """All that is in a cloud."""
-    return LazyCloudReading(name, live)
+    return LazyCloudReading(name, live, opened, listed)
 
 
 def compute_nodes(name: str, live: LiveOptions) -> list[ComputeNode]:
@@ -74,31 +113,29 @@ def check() -> None:
     del binding
 
 
-def _every_region(target: str, live: LiveOptions) -> list[str]:
+def _every_region(target: str, live: LiveOptions, listed: RegionsOf) -> list[str]:
     """One target for each region (``openstack:CLOUD/REGION``) of ``openstack:CLOUD/*``. A cloud
     that cannot be asked stays as it is: reading it says why, and reads no one region in the place
     of all."""
     cloud = target.removeprefix(CLOUD).removesuffix(ALL_REGIONS)
     try:
-        found = _regions(cloud, live)
+        found = listed(cloud, live)
     except TargetError:
         return [target]
     return [f"{CLOUD}{cloud}/{region}" for region in found] or [f"{CLOUD}{cloud}"]
-
-
-def _regions(cloud: str, live: LiveOptions) -> tuple[str, ...]:
-    from vnicaudit.platforms.openstack.read import regions_of
-
-    return regions_of(cloud, deadline=live.deadline, limits=live.cloud)
 
 
 class LazyCloudReading:
     """One cloud. When :attr:`items` has ended, ``notes`` say what this user may not see, and
     ``calls`` how many calls were made to which API."""
 
-    def __init__(self, target: str, live: LiveOptions) -> None:
+    def __init__(
+        self, target: str, live: LiveOptions, opened: OpenCloud, listed: RegionsOf
+    ) -> None:
         self._name = target.removeprefix(CLOUD)
         self._live = live
+        self._opened = opened
+        self._listed = listed
         self.notes: tuple[str, ...] = ()
         self.calls: dict[str, int] = {}
         self.items = self._items()
@@ -109,11 +146,9 @@ class LazyCloudReading:
         live, name = self._live, self._name
         if name.endswith(ALL_REGIONS):
             cloud = name.removesuffix(ALL_REGIONS)
-            found = _regions(cloud, live)
+            found = self._listed(cloud, live)
             raise TargetError(_NOT_TOLD.format(regions=", ".join(found)), file=f"{CLOUD}{name}")
-        from vnicaudit.platforms.openstack.read import read
-
-        reading = read(name, deadline=live.deadline, limits=live.cloud)
+        reading = self._opened(name, live)
         try:
             yield from reading.items
         finally:

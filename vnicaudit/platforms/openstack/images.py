@@ -26,7 +26,7 @@ from vnicaudit.model.openstack import Image, Property
 from vnicaudit.model.server import ImageState, PropertiesSource
 from vnicaudit.platforms.openstack.client import CallError, Client
 from vnicaudit.platforms.openstack.guest import readiness_by
-from vnicaudit.platforms.openstack.listing import Collection, Listing, Page, pages
+from vnicaudit.platforms.openstack.listing import Collection, Listing, ListPage, pages
 from vnicaudit.platforms.openstack.servers import RawImage, RawServer, text_of
 
 _PAGE = 500
@@ -122,7 +122,9 @@ def image_of(
     )
 
 
-def _pages(client: Client, query: tuple[tuple[str, str], ...]) -> Iterator[Page[dict[str, object]]]:
+def _pages(
+    client: Client, query: tuple[tuple[str, str], ...]
+) -> Iterator[ListPage[dict[str, object]]]:
     """With those of the community, where Glance knows of such."""
     known = False
     try:

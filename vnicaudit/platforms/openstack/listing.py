@@ -60,7 +60,7 @@ class Listing(msgspec.Struct, Generic[T], frozen=True):
         return replace(self, microversion=microversion_text(microversion))
 
 
-class Page(msgspec.Struct, Generic[T]):
+class ListPage(msgspec.Struct, Generic[T]):
     """The items of one page that could be understood, and what was wrong with the others."""
 
     items: list[T]
@@ -76,7 +76,7 @@ class _Links(msgspec.Struct):
     next: str | None = None
 
 
-class _Named(msgspec.Struct):
+class _WithId(msgspec.Struct):
     id: str | None = None
 
 
@@ -104,7 +104,7 @@ class Collection(Generic[T]):
         that came by then."""
         return self.take_in(pages(client, listing), listing)
 
-    def take_in(self, listed: Iterable[Page[T]], listing: Listing[T]) -> Self:
+    def take_in(self, listed: Iterable[ListPage[T]], listing: Listing[T]) -> Self:
         """Take in pages that somebody else asks for; otherwise as :meth:`read`."""
         try:
             for page in listed:
@@ -120,13 +120,13 @@ class Collection(Generic[T]):
         return self
 
 
-def pages(client: Client, listing: Listing[T]) -> Iterator[Page[T]]:
+def pages(client: Client, listing: Listing[T]) -> Iterator[ListPage[T]]:
     """Page after page. Raises TargetError where one cannot be had or understood: what was
     yielded before stands."""
     return (_by_offset if listing.by_offset else _by_marker)(client, listing)
 
 
-def _by_marker(client: Client, listing: Listing[T]) -> Iterator[Page[T]]:
+def _by_marker(client: Client, listing: Listing[T]) -> Iterator[ListPage[T]]:
     marker: str | None = None
     seen: set[str] = set()
     for _ in range(_MOST_PAGES):
@@ -143,7 +143,7 @@ def _by_marker(client: Client, listing: Listing[T]) -> Iterator[Page[T]]:
     raise _endless(listing, f"the page after {plain(marker or '')[:_NAME]}", client.cloud.target)
 
 
-def _by_offset(client: Client, listing: Listing[T]) -> Iterator[Page[T]]:
+def _by_offset(client: Client, listing: Listing[T]) -> Iterator[ListPage[T]]:
     offset, first = 0, b""
     for _ in range(_MOST_PAGES):
         query = [("limit", str(listing.limit)), ("offset", str(offset))]
@@ -185,9 +185,9 @@ def split(body: bytes, listing: Listing[T], target: str) -> tuple[list[msgspec.R
     raise TargetError(f"{what}: {reason}", file=target)
 
 
-def decoded(raws: list[msgspec.Raw], listing: Listing[T], target: str) -> Page[T]:
+def decoded(raws: list[msgspec.Raw], listing: Listing[T], target: str) -> ListPage[T]:
     """The items that are what they should be; an error for each other one, by its id."""
-    page: Page[T] = Page([], [])
+    page: ListPage[T] = ListPage([], [])
     for raw in raws:
         try:
             page.items.append(listing.decoder.decode(raw))
@@ -229,7 +229,7 @@ def _marker(url: str | None) -> str | None:
 
 def _id_of(raw: msgspec.Raw) -> str:
     try:
-        found = json_as(raw, _Named).id
+        found = json_as(raw, _WithId).id
     except _NOT_JSON:
         found = None
     return "one without an id" if found is None else plain(found)[:_NAME]

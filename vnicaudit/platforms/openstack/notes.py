@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.knowledge.libosinfo import Models
 from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY
 from vnicaudit.model.server import NovaVersions

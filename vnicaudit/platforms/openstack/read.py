@@ -23,10 +23,10 @@ from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import NovaVersions
 from vnicaudit.platforms.openstack.client import Client
-from vnicaudit.platforms.openstack.connect import CloudLogin, connect
+from vnicaudit.platforms.openstack.connect import CloudLogin, ReadLogin, connect
 from vnicaudit.platforms.openstack.domains import CloudSurroundings, server_of
 from vnicaudit.platforms.openstack.images import Images, read_images
-from vnicaudit.platforms.openstack.listing import Page, read_error
+from vnicaudit.platforms.openstack.listing import ListPage, read_error
 from vnicaudit.platforms.openstack.lists import (
     AGGREGATES,
     GROUPS,
@@ -105,22 +105,24 @@ class CloudItems:
 
 
 def regions_of(
-    cloud: str, *, deadline: float = DEADLINE, limits: CloudLimits | None = None
-) -> tuple[str, ...]:
+    cloud: str, *, deadline: float = DEADLINE, limits: CloudLimits | None = None,
+    login: ReadLogin = connect,
+) -> tuple[str, ...]:  # fmt: skip
     """The regions of a cloud in which there is a Nova, by its catalogue, sorted. Raises as
     :func:`read`."""
-    return connect(cloud, deadline=deadline, limits=limits).regions
+    return login(cloud, deadline=deadline, limits=limits).regions
 
 
 def read(
-    cloud: str, *, deadline: float = DEADLINE, limits: CloudLimits | None = None
-) -> CloudItems:
+    cloud: str, *, deadline: float = DEADLINE, limits: CloudLimits | None = None,
+    login: ReadLogin = connect,
+) -> CloudItems:  # fmt: skip
     """Log in to a cloud, to be read; ``deadline`` is in seconds, for each request.
 
     Raises TargetError where there is no such cloud, where it does not let this user in, or has no
     Nova; MissingExtraError without openstacksdk.
     """
-    client = Client(connect(cloud, deadline=deadline, limits=limits))
+    client = Client(login(cloud, deadline=deadline, limits=limits))
     try:
         client.endpoint("compute")
     except TargetError as error:
@@ -157,7 +159,7 @@ def _read_surroundings(
 
 
 def _servers(
-    feed: Feed[Page[RawServer]], around: CloudSurroundings, uses: Uses
+    feed: Feed[ListPage[RawServer]], around: CloudSurroundings, uses: Uses
 ) -> Iterator[Server | ReadError]:
     """Every server; where its list ends early, what is missing is an error, and so are those of a
     cell that does not answer: of them Nova tells little more than the id."""

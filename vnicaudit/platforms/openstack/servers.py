@@ -16,7 +16,7 @@ from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Flavor, Property
 from vnicaudit.platforms.openstack.client import CallError, Client
-from vnicaudit.platforms.openstack.listing import Collection, Listing, Page, pages
+from vnicaudit.platforms.openstack.listing import Collection, Listing, ListPage, pages
 from vnicaudit.platforms.openstack.versions import Microversions
 
 _PAGE = 200
@@ -111,7 +111,7 @@ class VisibleServers:
         self._client = client
         self._listing = SERVERS.at(microversions.servers)
 
-    def pages(self) -> Iterator[Page[RawServer]]:
+    def pages(self) -> Iterator[ListPage[RawServer]]:
         """Page by page. Raises TargetError where one cannot be had."""
         everybodys = replace(self._listing, query=(("all_tenants", "True"),))
         try:
@@ -161,7 +161,7 @@ class Flavors(Collection[_RawListedFlavor]):
 
     def add(self, raw: _RawListedFlavor) -> None:
         """Keep one."""
-        self.keep(_flavor(raw, self._target))
+        self.keep(_flavor(raw, self._target, raw.name, raw.id))
 
     def keep(self, flavor: Flavor) -> None:
         """Keep one that is a record already."""
@@ -182,30 +182,23 @@ def embedded(raw: RawFlavor | None, now: Flavor | None, target: str) -> Flavor |
     of that name: the same, unless it was deleted and made anew with other vCPUs."""
     if raw is None or raw.original_name is None:
         return None
-    vcpus = _vcpus(raw.vcpus)
-    known = now is not None and now.vcpus == vcpus
-    where = Location(target, xpath=f"flavors/{now.id if now and known else raw.original_name}")
-    return Flavor(
-        target,
-        raw.original_name,
-        where,
-        _properties(raw.extra_specs, where),
-        complete=raw.extra_specs is not None,
-        vcpus=vcpus,
-        id=now.id if now is not None and known else None,
-    )
+    known = now is not None and now.vcpus == _vcpus(raw.vcpus)
+    return _flavor(raw, target, raw.original_name, now.id if now is not None and known else None)
 
 
-def _flavor(raw: _RawListedFlavor, target: str) -> Flavor:
-    where = Location(target, xpath=f"flavors/{raw.id}")
+def _flavor(
+    raw: RawFlavor | _RawListedFlavor, target: str, name: str, flavor_id: str | None
+) -> Flavor:
+    """A flavor; ``flavor_id`` None: of one that is not listed any more."""
+    where = Location(target, xpath=f"flavors/{flavor_id or name}")
     return Flavor(
         target,
-        raw.name,
+        name,
         where,
         _properties(raw.extra_specs, where),
         complete=raw.extra_specs is not None,
         vcpus=_vcpus(raw.vcpus),
-        id=raw.id,
+        id=flavor_id,
     )
 
 

@@ -35,8 +35,8 @@ _LEAST_OF_TOKEN = 16
 """Characters: a shorter beginning of a token, at the end of a text that was cut, tells nothing."""
 AWAY = (429, 500, 502, 503, 504)
 """Answers of a service (or its proxy) that is overloaded or being restarted."""
-_PAUSES = (0.5, 2.0, 5.0)
-"""Before a login or a discovery is asked for again, where the service does not say how long."""
+PAUSES = (0.5, 2.0, 5.0)
+"""Seconds before a service is asked again, where it does not say how long."""
 _LONGEST_PAUSE = 30.0
 _PORTS = {"http": 80, "https": 443}
 _NOT_OF_ITS_FORM = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -119,6 +119,7 @@ class CountingSession(Session):
         self.calls: Counter[str] = Counter()
         self.asking = threading.local()
         self.pace = Pace()
+        self.pauses: tuple[float, ...] = PAUSES
         self._count = threading.Lock()
         self._tokens: deque[str] = deque(maxlen=_TOKENS)
         self.secrets: tuple[str, ...] = ()
@@ -165,7 +166,7 @@ class CountingSession(Session):
     def _patiently(self, request: _Request) -> requests.Response:
         """A login or a discovery, read whole: either may be asked for again. What is given up is
         noted in ``asking.away``."""
-        for pause in (*_PAUSES, None):
+        for pause in (*self.pauses, None):
             try:
                 answer = self._renewed(request)
                 _take_in(answer)

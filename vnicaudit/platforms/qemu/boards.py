@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from vnicaudit.model.architectures import ARM, PPC64, RISCV, S390, X86
+from vnicaudit.model.guest_words import ARM, PPC64, RISCV, S390, X86
 
 _DEFAULT = {
     **dict.fromkeys(X86, "pc"),

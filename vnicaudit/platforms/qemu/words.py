@@ -70,9 +70,9 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, enclosed: boo
             continue
         if kind == "open":
             mark = _unfinished(match.group())
-            return Words(found.all(), limit, mark, bare, kept, found.seals())
+            return Words(found.finished(), limit, mark, bare, kept, found.seals())
         if kind == "end":
-            return Words(found.all(), match.start(), None, bare, kept, found.seals())
+            return Words(found.finished(), match.start(), None, bare, kept, found.seals())
         position = match.end()
         if kind in ("space", "redirection"):
             found.end_word(redirection=kind == "redirection")
@@ -83,7 +83,7 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, enclosed: boo
                 kept = kept or (kind != "raw" and plain.startswith("{"))
             found.take(plain, sealed=kind in ("double", "single"))
     problem = _unended(text, limit)
-    return Words(found.all(), position, problem, bare, kept, found.seals())
+    return Words(found.finished(), position, problem, bare, kept, found.seals())
 
 
 class _WordReader:
@@ -119,7 +119,7 @@ class _WordReader:
         self._redirected = redirection or (self._redirected and not word)
         self.parts = []
 
-    def all(self) -> list[str]:
+    def finished(self) -> list[str]:
         """All words, at the end."""
         self.end_word(redirection=False)
         return self.words

@@ -19,10 +19,10 @@ from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past, begin_
 from vnicaudit.remedy.applying.journal.run_request import RunLimits, RunRequest, UnitRequest
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.kinds import Drivers, KindTable
-from vnicaudit.remedy.applying.runner import Ended, Preparing, Runner, Tell
+from vnicaudit.remedy.applying.runner import Preparing, Runner, RunResult, Tell
 from vnicaudit.remedy.applying.schedule import Schedule
 from vnicaudit.remedy.applying.session import Session
-from vnicaudit.remedy.cloud import Reach
+from vnicaudit.remedy.cloud import CloudAccess
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.trial import Trials
 from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
@@ -50,7 +50,7 @@ class RunContext(msgspec.Struct, frozen=True):
     state: StateFolder
     kinds: KindTable
     adapters: Adapters
-    reach: Reach = Reach()
+    reach: CloudAccess = CloudAccess()
     tell_remaining: Tell | None = None
     halted: Callable[[], str] | None = None
 
@@ -66,7 +66,7 @@ def apply(
     context: RunContext,
     tell: Tell,
     trials: Trials | None = None,
-) -> Ended:
+) -> RunResult:
     """Carry out these steps of the plan whose file has that content; an earlier run of it that did
     not come to its end is carried on. ``trials``: each guest is measured before and after, and
     taken back where that says so. Raises RefusedError where nothing can be begun."""

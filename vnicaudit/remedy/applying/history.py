@@ -102,7 +102,7 @@ def record(found: PastRun, undone: Undone | None = None) -> RunRecord:
         plan=found.request.plan,
         mode=found.request.mode,
         targets=found.request.targets,
-        outcome=_outcome(units, ended=found.ended, taken_back=found.taken_back),
+        outcome=_outcome(units, ended=found.has_ended, taken_back=found.taken_back),
         steps=units,
         damage=found.damage,
     )
@@ -118,7 +118,7 @@ def _unit(found: PastRun, unit: UnitRequest, undone: Undone) -> UnitRun:
         return replace(shown, outcome="unfinished", message=found.restore_hint)
     if done is None:
         outcome: Literal["unfinished", "not-reached"] = (
-            "unfinished" if found.begun(unit.key) else "not-reached"
+            "unfinished" if found.has_begun(unit.key) else "not-reached"
         )
         return replace(shown, outcome=outcome, message=may_be_off(found.of(unit.key)))
     return replace(

@@ -28,7 +28,7 @@ def in_effect(found: PastRun, context: RunContext) -> Iterator[UnitState]:
                 yield UnitState(unit.name, "unknown", found.restore_hint)
             elif found.is_open(unit.key):
                 yield _unfinished(found, _unit(found, unit, drivers))
-            elif done is not None and done.outcome == "applied" and found.begun(unit.key):
+            elif done is not None and done.outcome == "applied" and found.has_begun(unit.key):
                 yield _unit(found, unit, drivers, parts.get((found.request.id, unit.key), {}))
 
 

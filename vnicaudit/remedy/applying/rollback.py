@@ -34,9 +34,9 @@ from vnicaudit.remedy.applying.journal.transaction import NicChanges
 from vnicaudit.remedy.applying.kinds import Drivers
 from vnicaudit.remedy.applying.runner import (
     TAKEN_BACK,
-    Ended,
     Preparing,
     Runner,
+    RunResult,
     Tell,
     begin_nothing,
 )
@@ -88,7 +88,7 @@ class RollbackSelection(msgspec.Struct, frozen=True):
 
 def rollback(
     run_id: str, selection: RollbackSelection, context: RunContext, tell: Tell
-) -> tuple[Ended, ...]:
+) -> tuple[RunResult, ...]:
     """Take a run back: how the run went where it was in the middle, and how its way back went where
     something of it had been done. Raises UsageError where there is no such run, or nothing of what
     was selected in it; RefusedError where another run is at work."""
@@ -129,7 +129,7 @@ def rollback(
 
 def _undo_open(
     found: PastRun, units: Sequence[UnitRequest], drivers: Drivers, context: RunContext, tell: Tell
-) -> tuple[Ended, ...]:
+) -> tuple[RunResult, ...]:
     """Bring what was left in the middle of these units to where it began."""
     if not found.is_unfinished and not any(found.is_lost(unit.key) for unit in units):
         return ()
@@ -146,14 +146,14 @@ def _undo_open(
     )
 
 
-def _nothing_to_undo(found: PastRun, context: RunContext) -> tuple[Ended, ...]:
+def _nothing_to_undo(found: PastRun, context: RunContext) -> tuple[RunResult, ...]:
     """The result for a run that was interrupted and undone already. Raises UsageError for any other
     run."""
     run = record(found)
     if not found.taken_back or run.outcome == "failed":
         shown = context.state.command(f"runs {run.id}")
         raise UsageError(f"there is nothing to take back of it: {shown}")
-    return (Ended(run, TAKEN_BACK, taken_back=True),)
+    return (RunResult(run, TAKEN_BACK, taken_back=True),)
 
 
 def dry_run_rollback(
@@ -227,7 +227,7 @@ class _RunAndItsRollbacks:
         return self._run, *(one for one in runs if (one.request.kind, one.request.plan) == mine)
 
 
-def _note_restored(found: PastRun, units: Sequence[UnitRequest], went: Ended) -> None:
+def _note_restored(found: PastRun, units: Sequence[UnitRequest], went: RunResult) -> None:
     """Have a run whose journal had lost units say that their originals are back."""
     back = [one.outcome in ("applied", "already") for one in went.run.steps]
     keys = {unit.key for unit, good in zip(units, back, strict=True) if good}
@@ -238,7 +238,7 @@ def _note_restored(found: PastRun, units: Sequence[UnitRequest], went: Ended) ->
     try:
         for key in sorted(lost & keys):
             journal.write(Done("rolled-back", f"its original was put back by run {run}"), key)
-        if not found.ended:
+        if not found.has_ended:
             journal.write(End(f"its originals were put back by run {run}"))
     finally:
         journal.close()
@@ -246,7 +246,7 @@ def _note_restored(found: PastRun, units: Sequence[UnitRequest], went: Ended) ->
 
 def _undoable(found: PastRun, unit: UnitRequest) -> bool:
     done = found.done_event(unit.key)
-    if done is None or not found.begun(unit.key):
+    if done is None or not found.has_begun(unit.key):
         return False
     return done.outcome in _CHANGED or not done.undone
 

@@ -40,7 +40,7 @@ SOME_TAKEN_BACK = "some of it was taken back"
 """Why a run is over of which something else holds."""
 
 
-class Ended(msgspec.Struct, frozen=True):
+class RunResult(msgspec.Struct, frozen=True):
     """How a run went. ``stopped``: why it did not go on to its end; empty: it did.
     ``taken_back``: it had been left in the middle, and what was begun of it was to be undone.
     ``silent``: it stopped since a host did not answer any more. ``is_lost``: of something of it
@@ -82,11 +82,11 @@ class Runner:
             if unit.key in self._results and self._results[unit.key].outcome == "failed":
                 self._exclusion.failed(unit.name, unit.exclusive)
 
-    def go(self, schedule: Schedule) -> Ended:
+    def go(self, schedule: Schedule) -> RunResult:
         """Do what is left to do, batch by batch; first what an earlier life left in the middle,
         whatever the schedule says: a guest may be off for it."""
         stopped, silent = self._to_its_end(lambda: self._go(schedule))
-        return Ended(current_record(self._found), stopped, silent=silent)
+        return RunResult(current_record(self._found), stopped, silent=silent)
 
     def _go(self, schedule: Schedule) -> str:
         stopped, units = "", self._found.request.units
@@ -107,16 +107,16 @@ class Runner:
     def _is_source(self, unit: UnitRequest) -> bool:
         return self._drivers.kinds.by_name(unit.kind).sources
 
-    def finish(self, keys: Collection[str]) -> Ended:
+    def finish(self, keys: Collection[str]) -> RunResult:
         """Bring to its end what was left in the middle of these units; nothing else is begun. The
         run is ended where nothing is left of it."""
         stopped, silent = self._to_its_end(lambda: self._finish(keys))
-        return Ended(current_record(self._found), stopped, silent=silent)
+        return RunResult(current_record(self._found), stopped, silent=silent)
 
     def _finish(self, keys: Collection[str]) -> str:
         self._finish_open(keys)
         all_done = all(unit.key in self._results for unit in self._found.request.units)
-        if all_done and not self._found.ended:
+        if all_done and not self._found.has_ended:
             self._journal.write(End())
         return ""
 
@@ -124,14 +124,14 @@ class Runner:
         left = [unit for unit in self._found.request.units if self._found.is_open(unit.key)]
         side_by_side([self._work(unit) for unit in left if keys is None or unit.key in keys])
 
-    def take_back(self, keys: Collection[str]) -> Ended:
+    def take_back(self, keys: Collection[str]) -> RunResult:
         """Undo what of these units was begun and not finished. The run is ended there, unless
         something else of it is in the middle."""
         units = self._found.request.units
         lost = [one for one in units if self._found.is_lost(one.key) and one.key in keys]
         reason, silent = self._to_its_end(lambda: self._take_back(keys, lost))
         run = current_record(self._found)
-        return Ended(run, reason, taken_back=True, silent=silent, is_lost=bool(lost))
+        return RunResult(run, reason, taken_back=True, silent=silent, is_lost=bool(lost))
 
     def _take_back(self, keys: Collection[str], lost: Sequence[UnitRequest]) -> str:
         units = self._found.request.units
@@ -145,7 +145,7 @@ class Runner:
         left = [one for one in units if self._found.is_open(one.key) and one.key not in keys]
         if left:
             return f"{left[0].name} is still in the middle"
-        others = any(self._found.begun(one.key) for one in units if one.key not in keys)
+        others = any(self._found.has_begun(one.key) for one in units if one.key not in keys)
         reason = SOME_TAKEN_BACK if others else TAKEN_BACK
         self._journal.write(End(reason, taken_back=not others))
         return reason

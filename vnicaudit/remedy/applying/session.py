@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 
 from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.journal.state import StateFolder
-from vnicaudit.remedy.cloud import Reach
+from vnicaudit.remedy.cloud import CloudAccess
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class Session:
     def __init__(
         self,
         adapters: Adapters,
-        reach: Reach,
+        reach: CloudAccess,
         state: StateFolder,
         deadline: float,
         stack: ExitStack,

@@ -8,7 +8,8 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 
 from vnicaudit.base.clock import Clock
 from vnicaudit.base.identifiers import MAC
@@ -19,7 +20,7 @@ from vnicaudit.remedy.hypervisor import Machine
 _SECONDS = 10
 _PING_SECONDS = 5
 _PROGRAM_SECONDS = 30.0
-_POLL = 0.02
+_PAUSE = 0.02
 _MANY = 4096
 _NAME_MAX = 64
 
@@ -47,24 +48,30 @@ class GuestAgent:
             raise GuestError("the guest's agent did not list its interfaces")
         return [_interface(entry) for entry in answer[:_MANY] if isinstance(entry, dict)]
 
-    def execute(self, argv: Sequence[str], stdin: bytes = b"") -> GuestExit:
-        """Run a program in the guest to its end (``guest-exec``)."""
+    def execute(
+        self, argv: Sequence[str], stdin: bytes = b"", seconds: float = _PROGRAM_SECONDS,
+        pauses: Iterable[float] | None = None,
+    ) -> GuestExit:  # fmt: skip
+        """Run a program in the guest to its end (``guest-exec``), looked for after these pauses;
+        None: short ones."""
         program, *words = argv
         arguments: dict[str, object] = {"path": program, "arg": words, "capture-output": True}
         if stdin:
             arguments["input-data"] = base64.b64encode(stdin).decode()
-        started = self._machine.ask_agent("guest-exec", _SECONDS, **arguments)
-        pid = started.get("pid") if isinstance(started, dict) else None
-        end = self._clock.monotonic() + _PROGRAM_SECONDS
-        while True:
-            status = self._machine.ask_agent("guest-exec-status", _SECONDS, pid=pid)
-            if not isinstance(status, dict):
-                raise GuestError(f"the guest's agent did not say how {program} ended")
-            if status.get("exited"):
-                return _ran(status)
+        end = self._clock.monotonic() + seconds
+        pid = self._ask("guest-exec", **arguments).get("pid")
+        waits = iter(pauses or repeat(_PAUSE))
+        while not (status := self._ask("guest-exec-status", pid=pid)).get("exited"):
             if self._clock.monotonic() > end:
-                raise GuestError(f"{program} did not end in the guest")
-            self._clock.sleep(_POLL)
+                raise GuestError(f"{program} did not end in the guest within {seconds:g} s")
+            self._clock.sleep(next(waits))
+        return _ran(status)
+
+    def _ask(self, command: str, **arguments: object) -> dict[str, object]:
+        answer = self._machine.ask_agent(command, _SECONDS, **arguments)
+        if not isinstance(answer, dict):
+            raise GuestError(f"the guest's agent answered {command} with no object")
+        return answer
 
 
 def by_mac(interfaces: Sequence[GuestInterface]) -> dict[str, GuestInterface]:
@@ -99,8 +106,8 @@ def _addresses(entries: object) -> Iterator[str]:
 
 
 def _ran(status: dict[str, object]) -> GuestExit:
-    if status.get("out-truncated"):
-        raise GuestError("the guest's agent cut off what a program said")
+    if status.get("out-truncated") or status.get("err-truncated"):
+        raise GuestError("the guest's agent cut off an answer")
     code = status.get("exitcode")
     if not isinstance(code, int):  # a signal ended it
         code = 255
@@ -109,6 +116,6 @@ def _ran(status: dict[str, object]) -> GuestExit:
 
 def _data(status: dict[str, object], key: str) -> bytes:
     try:
-        return base64.b64decode(str(status.get(key) or ""))
+        return base64.b64decode(str(status.get(key) or ""), validate=True)
     except (binascii.Error, ValueError):
         raise GuestError("the guest's agent sent output that is none") from None

@@ -21,14 +21,14 @@ class Device(NamedTuple):
     """The interface it is put back on: its name, the name it gets, its other names."""
 
     name: str
-    wanted: str
+    wanted_name: str
     altnames: tuple[str, ...] = ()
 
 
 def batch(network: GuestNetwork, device: Device) -> bytes:
     """The commands, in an order in which each finds what it needs. Each may be done again. Raises
     RefusedError where a word cannot stand in a line."""
-    wanted = name(device.wanted)
+    wanted = name(device.wanted_name)
     lines = [
         *renaming_lines(name(device.name), wanted, device.altnames),
         *link_lines(network.link, wanted),

@@ -20,7 +20,7 @@ class _Discipline(msgspec.Struct, frozen=True):
     handle: str = _BY_ITSELF
 
 
-class _Settings(msgspec.Struct, frozen=True):
+class _InterfaceSettings(msgspec.Struct, frozen=True):
     family: str = ""
     interface: str = ""
     forwarding: bool | None = None
@@ -28,7 +28,7 @@ class _Settings(msgspec.Struct, frozen=True):
     proxy_neigh: bool | None = None
     ignore_routes_with_linkdown: bool | None = None
 
-    def differing(self, default: _Settings) -> Iterator[str]:
+    def differing(self, default: _InterfaceSettings) -> Iterator[str]:
         """The names of the settings that a new interface would not have."""
         for field in ("forwarding", "rp_filter", "proxy_neigh", "ignore_routes_with_linkdown"):
             if getattr(self, field) != getattr(default, field):
@@ -55,7 +55,7 @@ def kernel_settings(guest: Guest, device: str) -> Iterator[str]:
     """The settings below /proc/sys/net that the interface has and a new one has not, as far as
     ``ip netconf`` tells of them."""
     try:
-        found = ask(guest, ("ip", "-j", "netconf"), _Settings)
+        found = ask(guest, ("ip", "-j", "netconf"), _InterfaceSettings)
     except RefusedError:
         return
     defaults = {one.family: one for one in found if one.interface == "default"}

@@ -15,7 +15,6 @@ interfaces in other network namespaces that stand on it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Protocol
 
 from vnicaudit.base.clock import Clock
 from vnicaudit.errors import GuestError, RefusedError
@@ -38,19 +37,6 @@ __all__ = ["Guest", "aged", "capture", "missing", "restore"]
 _ATTEMPTS = 3
 """udev may rename a new interface after it was found, or have made its old name another name of
 it."""
-
-
-class GuestSettings(Protocol):
-    """The settings of a guest on its interfaces."""
-
-    def capture(self, mac: str) -> GuestNetwork:
-        """As :func:`capture`."""
-
-    def restore(self, mac: str, network: GuestNetwork) -> None:
-        """As :func:`restore`."""
-
-    def missing(self, mac: str, network: GuestNetwork) -> tuple[str, ...]:
-        """As :func:`missing`."""
 
 
 class LinuxSettings:

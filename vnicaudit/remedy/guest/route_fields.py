@@ -27,7 +27,7 @@ _NUMBERS = frozenset({
 _MILLISECONDS = frozenset({"rtt", "rttvar"})
 
 
-class _Host(msgspec.Struct, frozen=True):
+class _Via(msgspec.Struct, frozen=True):
     family: str
     host: str
 
@@ -43,7 +43,7 @@ class Fields(msgspec.Struct, frozen=True, rename={"origin": "from", "source": "p
     type: str = "unicast"
     origin: str | None = None
     tos: str | None = None
-    via: _Host | None = None
+    via: _Via | None = None
     gateway: str | None = None
     dev: str | None = None
     table: str = "main"

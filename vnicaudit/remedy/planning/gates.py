@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.knowledge.device_leftovers import not_of_virtio
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.nic import Nic

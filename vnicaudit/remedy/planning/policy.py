@@ -16,12 +16,12 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.audit.settings.keys import PolicyTable
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.knowledge.backends import TAP_TYPES, queue_limit
 from vnicaudit.knowledge.pci_ids import model_of
-from vnicaudit.model.architectures import S390
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import Change
+from vnicaudit.model.guest_words import S390
 from vnicaudit.model.nic import VIRTIO, Nic
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import Goal

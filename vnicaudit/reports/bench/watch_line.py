@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.effect import is_share
 from vnicaudit.bench.judging.reasons import amount
-from vnicaudit.bench.watching.changes import SEED, Change
+from vnicaudit.bench.watching.changes import SEED, ChangePoint
 from vnicaudit.bench.watching.state import SeriesState
 from vnicaudit.reports.safe import safe
 
@@ -29,7 +29,7 @@ def _words(one: SeriesState) -> str:
     return f"no change in {count(one.result.runs_judged, 'run')}"
 
 
-def _changed(one: SeriesState, change: Change) -> str:
+def _changed(one: SeriesState, change: ChangePoint) -> str:
     word = "WORSE" if change.worse else "BETTER"
     new = "new: " if one.is_new() else ""
     unit = "points" if is_share(one.metric) else "%"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Tool
 from vnicaudit.reports.page.data import NO_MEMORY, PageAbout, PageMemory
 from vnicaudit.reports.page.from_audit import (
@@ -18,7 +18,7 @@ from vnicaudit.reports.page.from_audit import (
     subject_of,
     with_memory,
 )
-from vnicaudit.reports.page.render import Page
+from vnicaudit.reports.page.render import HtmlPage
 from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "html"
@@ -38,13 +38,11 @@ class _Html:
         self._memory = NO_MEMORY
         self._notes = AuditNotes()
         self._run = RunInfo(Tool("vnicaudit", ""), "", tuple)
-        self._page = Page()
+        self._page = HtmlPage()
 
     def start(self, run: RunInfo) -> str:
         self._run = run
         self._memory = self._ask()
-        for one in self._memory.settled:
-            self._page.add_settled(one)
         return ""
 
     def add(self, audited: Audited) -> str:
@@ -62,5 +60,8 @@ class _Html:
         about = PageAbout(
             title=title, tool=run.tool, started=run.started, host_word=word, coverage=end.coverage
         )
-        known = end_with_memory(self._notes.end_of(end, run.rules()), self._memory)
+        memory = self._ask()
+        for one in memory.settled:
+            self._page.add_settled(one)
+        known = end_with_memory(self._notes.end_of(end, run.rules()), memory)
         yield from self._page.finish(about, known)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vnicaudit.model.finding import Crashed, Finding, Severity
 from vnicaudit.model.refs import NicRef, Ref
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.grouped import EqualFindings, groups_of, names_of
+from vnicaudit.reports.findings.grouped import EqualFindings, groups_of, names_of
 from vnicaudit.reports.safe import markdown, markdown_code
 from vnicaudit.reports.table.markdown import table_text
 from vnicaudit.reports.table.model import Cell, Part, Row, Table

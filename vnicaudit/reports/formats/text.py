@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
-from vnicaudit.reports.grouped import groups_of
+from vnicaudit.reports.findings.grouped import groups_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.tally import Tally
@@ -29,7 +29,7 @@ from vnicaudit.reports.wrap import Piece, fold, hidden, title_line, wrap
 from vnicaudit.reports.writer import Options, ReportWriter
 
 if TYPE_CHECKING:
-    from vnicaudit.reports.finding_text import FindingText
+    from vnicaudit.reports.findings.finding_text import FindingText
 
 FORMAT = "text"
 SUMMARY = "for people: by domain, then a summary by rule"
@@ -61,7 +61,9 @@ class _AuditText:
 
     @cached_property
     def _entry(self) -> FindingText:
-        from vnicaudit.reports.finding_text import FindingText  # loaded when there is an entry
+        from vnicaudit.reports.findings.finding_text import (
+            FindingText,  # loaded when there is an entry
+        )
 
         return FindingText(self._width, self._paint, verbose=self._options.verbose)
 
@@ -138,7 +140,7 @@ class _AuditText:
         counts = self._tally.findings
         if not counts:
             return
-        from vnicaudit.reports.finding_text import SEVERITY
+        from vnicaudit.reports.findings.finding_text import SEVERITY
         from vnicaudit.reports.table.columns import columns
         from vnicaudit.reports.table.model import Part
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.history import Drift, FindingRecord, NicRecord
 from vnicaudit.reports.history.lines import table
 from vnicaudit.reports.history.status import findings_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.reports.inventory.json import InventoryRow
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe

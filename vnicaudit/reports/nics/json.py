@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.audit.rows import nic_row
+from vnicaudit.audit.judging.nic_row import nic_row
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import NICS_SCHEMA
 from vnicaudit.reports.array import Separator

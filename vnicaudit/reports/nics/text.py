@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.audit.rows import nic_row
-from vnicaudit.base.counting import count
+from vnicaudit.audit.judging.nic_row import nic_row
+from vnicaudit.base.wording import count
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import NicRow
-from vnicaudit.reports.facts_text import facts, facts_text, type_of
+from vnicaudit.reports.nics.facts_text import facts, facts_text, type_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.columns import at_stops

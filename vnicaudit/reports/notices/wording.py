@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.notices import NewFinding
 from vnicaudit.reports.safe import message, safe

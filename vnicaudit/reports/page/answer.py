@@ -38,7 +38,7 @@ class Cure(NamedTuple):
     number: int
 
 
-class Problem(NamedTuple):
+class RuleCount(NamedTuple):
     """A rule, and how many findings it has."""
 
     rule: str
@@ -47,7 +47,7 @@ class Problem(NamedTuple):
     number: int
 
 
-class Answer:
+class AnswerCounts:
     """Counters whose size depends on rules and changes, not on how much was audited."""
 
     def __init__(self) -> None:
@@ -70,10 +70,10 @@ class Answer:
         for finding in subject.findings:
             self._finding(finding, subject)
 
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[RuleCount]:
         """Rules with findings, the worst first, then those with most."""
         rows = [
-            Problem(rule, name, self._worst[rule], number)
+            RuleCount(rule, name, self._worst[rule], number)
             for (rule, name), number in self._rules.items()
         ]
         return sorted(

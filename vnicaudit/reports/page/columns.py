@@ -132,7 +132,7 @@ class Names:
         return self._texts.pieces()
 
 
-class Counts:
+class NumberColumn:
     """A column of numbers."""
 
     def __init__(self, file: ChunkFile) -> None:

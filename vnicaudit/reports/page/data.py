@@ -163,6 +163,8 @@ class PageMemory(msgspec.Struct, frozen=True, kw_only=True):
     hosts: Mapping[str, tuple[str, str]] = {}
     findings: Mapping[str, FindingHistory] = {}
     """By fingerprint."""
+    others: FindingHistory = FindingHistory()
+    """Of a finding that is not among these."""
     changes: PageChanges | None = None
     trend: tuple[AuditSummary, ...] = ()
     settled: tuple[PageSettled, ...] = ()

@@ -11,6 +11,7 @@ from vnicaudit.model.owner import name_of
 from vnicaudit.model.refs import mac_of
 from vnicaudit.model.report import Audited, Placed, RuleInfo, RunEnd, TargetResult
 from vnicaudit.reports.page.data import (
+    NO_MEMORY,
     PageEnd,
     PageHost,
     PageMemory,
@@ -104,12 +105,11 @@ def accepted_of(audited: Audited) -> Iterator[PageSettled]:
 def with_memory(subject: PageSubject, memory: PageMemory) -> PageSubject:
     """The subject with its host's name and site, and the past of its findings."""
     name, site = memory.hosts.get(subject.target, (subject.host, subject.site))
-    if not memory.findings:
-        return replace(subject, host=name, site=site) if site or name != subject.host else subject
+    if memory is NO_MEMORY:
+        return subject
     past = {
-        one.fingerprint: memory.findings[one.fingerprint]
+        one.fingerprint: memory.findings.get(one.fingerprint, memory.others)
         for one in subject.findings
-        if one.fingerprint in memory.findings
     }
     return replace(subject, host=name, site=site, history=past)
 

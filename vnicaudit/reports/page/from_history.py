@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Resolved
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fleet import HostReading, HostStatus, InventoryHost

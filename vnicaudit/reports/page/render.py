@@ -9,7 +9,7 @@ from string import Template
 import msgspec
 
 from vnicaudit.reports.html_document import head, policy, stylesheet, template
-from vnicaudit.reports.page.answer import Answer
+from vnicaudit.reports.page.answer import AnswerCounts
 from vnicaudit.reports.page.coverage import sample_of
 from vnicaudit.reports.page.data import PageAbout, PageData, PageEnd, PageSettled, PageSubject
 from vnicaudit.reports.page.pack import packed
@@ -41,7 +41,7 @@ class RuleFact(msgspec.Struct, frozen=True):
     summary: str
 
 
-class Facts(msgspec.Struct, frozen=True):
+class PageFacts(msgspec.Struct, frozen=True):
     """Facts for the script beside the tables. All text is safe to show."""
 
     started: str
@@ -52,12 +52,12 @@ class Facts(msgspec.Struct, frozen=True):
     rules: dict[str, RuleFact]
 
 
-class Page:
+class HtmlPage:
     """A page that grows: subjects first, then :meth:`finish`. Memory does not grow with them."""
 
     def __init__(self) -> None:
         self._tables = PageTables()
-        self._answer = Answer()
+        self._answer = AnswerCounts()
 
     def add(self, subject: PageSubject) -> None:
         """Take one thing that was audited. Raises OSError when the temporary directory is full."""
@@ -82,7 +82,7 @@ class Page:
 
 def render_page(data: PageData) -> Iterator[str]:
     """The page of what is handed in, whoever keeps it: an audit, a fleet's history."""
-    page = Page()
+    page = HtmlPage()
     for subject in data.subjects:
         page.add(subject)
     for one in data.settled:
@@ -103,12 +103,12 @@ def page_script() -> str:
     return f'(() => {{\n"use strict";\n{parts}}})();'
 
 
-def _facts(about: PageAbout, end: PageEnd) -> Facts:
+def _facts(about: PageAbout, end: PageEnd) -> PageFacts:
     hosts = (
         HostFact(safe(one.name), safe(one.site), one.status, one.stale_since, safe(one.error))
         for one in end.hosts
     )
     rules = {safe(one.id): RuleFact(safe(one.name), safe(one.summary)) for one in end.rules}
-    return Facts(
+    return PageFacts(
         about.started, about.host_word.capitalize(), safe(sample_of(about)), tuple(hosts), rules
     )

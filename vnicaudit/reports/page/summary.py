@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 from urllib.parse import urlencode
 
-from vnicaudit.base.counting import count
-from vnicaudit.reports.page.answer import Answer, Cure, Problem
+from vnicaudit.base.wording import count
+from vnicaudit.reports.page.answer import AnswerCounts, Cure, RuleCount
 from vnicaudit.reports.page.coverage import coverage_parts, moment, sample_of, unread_hosts
 from vnicaudit.reports.page.data import PageAbout, PageChanges, PageEnd
 from vnicaudit.reports.page.first import first_parts
@@ -26,7 +26,9 @@ _SLOW = (
 )
 
 
-def body_parts(about: PageAbout, end: PageEnd, answer: Answer, settled: int) -> dict[str, str]:
+def body_parts(
+    about: PageAbout, end: PageEnd, answer: AnswerCounts, settled: int
+) -> dict[str, str]:
     """The values of ``templates/page/body.html``. ``settled``: findings that are not open."""
     notes = len(end.notes) + len(list(unread_hosts(end)))
     made = f"{about.tool.name} {about.tool.version}, begun {moment(about.started)}"
@@ -48,7 +50,7 @@ def body_parts(about: PageAbout, end: PageEnd, answer: Answer, settled: int) -> 
     }
 
 
-def _answer(about: PageAbout, end: PageEnd, answer: Answer) -> Iterator[str]:
+def _answer(about: PageAbout, end: PageEnd, answer: AnswerCounts) -> Iterator[str]:
     yield f'<section class="answer">\n<h1>{_headline(answer)}</h1>\n'
     yield f'<p class="about">{text(_looked_at(about, end, answer))}</p>\n'
     if answer.nics:
@@ -65,7 +67,7 @@ def _answer(about: PageAbout, end: PageEnd, answer: Answer) -> Iterator[str]:
         yield f'<p class="quiet small">{text(end.accepted)}</p>\n'
 
 
-def _headline(answer: Answer) -> str:
+def _headline(answer: AnswerCounts) -> str:
     slow, broken = answer.paths["slow"], answer.paths["does not start"]
     total = text(count(answer.nics, "NIC"))
     if slow:
@@ -82,7 +84,7 @@ def _headline(answer: Answer) -> str:
     return f'<span class="good">No problem</span> in {total}'
 
 
-def _looked_at(about: PageAbout, end: PageEnd, answer: Answer) -> str:
+def _looked_at(about: PageAbout, end: PageEnd, answer: AnswerCounts) -> str:
     severities = ", ".join(
         f"{answer.severities[one]:,} {one}" for one in WORST_FIRST if answer.severities[one]
     )
@@ -92,7 +94,7 @@ def _looked_at(about: PageAbout, end: PageEnd, answer: Answer) -> str:
     return f"{count(answer.guests, 'guest')} on {places}; {found}{hints}"
 
 
-def _paths(answer: Answer) -> Iterator[str]:
+def _paths(answer: AnswerCounts) -> Iterator[str]:
     """A bar and its legend. Widths are attributes: style in markup is not allowed."""
     counts = {name: answer.paths[name] for name in PATHS}
     counts["unknown"] += answer.nics - sum(counts.values())
@@ -180,7 +182,7 @@ def _cures(cures: list[Cure], end: PageEnd) -> Iterator[str]:
     yield "</ol></section>\n"
 
 
-def _problems(problems: list[Problem], end: PageEnd) -> Iterator[str]:
+def _problems(problems: list[RuleCount], end: PageEnd) -> Iterator[str]:
     if not problems:
         return
     yield '<section>\n<h2>Worst first</h2>\n<table class="tally"><thead class="sr"><tr>'

@@ -9,8 +9,8 @@ from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.refs import mac_of, nic_index
 from vnicaudit.model.report import NicRow
-from vnicaudit.reports.facts_text import ARROW, type_of
-from vnicaudit.reports.page.columns import Addresses, Column, Counts, Dictionary, Names
+from vnicaudit.reports.nics.facts_text import ARROW, type_of
+from vnicaudit.reports.page.columns import Addresses, Column, Dictionary, Names, NumberColumn
 from vnicaudit.reports.page.data import FindingHistory, PageSettled, PageSubject
 from vnicaudit.reports.page.paths import path_of
 from vnicaudit.reports.page.spool import ChunkFile
@@ -109,7 +109,11 @@ class NicColumns:
     """NICs, in the order of their subjects."""
 
     def __init__(self, file: ChunkFile) -> None:
-        self.subject, self.index, self.line = Counts(file), Counts(file), Counts(file)
+        self.subject, self.index, self.line = (
+            NumberColumn(file),
+            NumberColumn(file),
+            NumberColumn(file),
+        )
         self.mac = Addresses(file, "mac")
         self.facts = {name: Dictionary(file, raw=True) for name in _FACTS}
         self.words = {
@@ -147,7 +151,11 @@ class FindingColumns:
     _WORDS = ("rule", "severity", "confidence", "change", "safe", "state", "since", "file", "other")
 
     def __init__(self, file: ChunkFile) -> None:
-        self.subject, self.nic, self.line = Counts(file), Counts(file), Counts(file)
+        self.subject, self.nic, self.line = (
+            NumberColumn(file),
+            NumberColumn(file),
+            NumberColumn(file),
+        )
         self.message, self.fix = Dictionary(file, raw=True), Dictionary(file, raw=True)
         self.words = {name: Dictionary(file) for name in self._WORDS}
 

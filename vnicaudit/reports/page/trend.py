@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.history import AuditSummary
 from vnicaudit.reports.page.coverage import moment
 from vnicaudit.reports.table.html import text

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from msgspec.structs import replace
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.plan import CloudUnit, FileUnit, ServerUnit, Step, StepWords
 from vnicaudit.model.refs import NicRef, mac_of
 from vnicaudit.reports.paint import Paint

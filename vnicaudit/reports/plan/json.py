@@ -58,7 +58,7 @@ def from_json(data: bytes, name: str) -> Plan:
 
 
 def _plan(data: bytes, name: str) -> Plan:
-    schema = json_as(data, _Head).schema
+    schema = json_as(data, _SchemaHead).schema
     if schema != PLAN_SCHEMA:
         raise UsageError(f"{name}: {_other_schema(schema)}")
     plan = json_as(data, FilePlan)
@@ -74,7 +74,7 @@ def _plan(data: bytes, name: str) -> Plan:
     return read_plan(plan, name)
 
 
-class _Head(msgspec.Struct):
+class _SchemaHead(msgspec.Struct):
     schema: str
 
 

@@ -8,13 +8,14 @@ an error, not passed over.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, TypeVar, get_args
+from typing import Literal, get_args
 
 import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Change
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.owner import name_of, owner_named
 from vnicaudit.model.plan import (
     PLAN_SCHEMA,
@@ -35,12 +36,9 @@ from vnicaudit.model.plan import (
     UnitStep,
 )
 from vnicaudit.model.platform_name import PlatformName
-from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.reasons import OPTIONS, Blocked, BlockedCode, NotPlannedCode
 from vnicaudit.model.refs import CloudRef, FlavorRef, ImageRef, NicRef, ServerRef
-from vnicaudit.reports.report_file import FileNicRef, flat
-
-_Record = TypeVar("_Record", bound=msgspec.Struct)
+from vnicaudit.reports.report_file import FileNicRef, converted, flat
 
 
 class CloudPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -198,7 +196,7 @@ def read_plan(plan: FilePlan, name: str) -> Plan:
             raise UsageError(f"{name}: {_TWO_KINDS.format(step.id)}")
         if step.object is not msgspec.UNSET and (step.cloud or step.file is not None):
             raise UsageError(f"{name}: {_TWO_PARTS.format(step.id)}")
-    return _converted(
+    return converted(
         plan,
         Plan,
         steps=tuple(map(_step, plan.steps)),
@@ -208,7 +206,7 @@ def read_plan(plan: FilePlan, name: str) -> Plan:
 
 def written_plan(plan: Plan) -> FilePlan:
     """A plan as its file has it."""
-    return _converted(
+    return converted(
         plan,
         FilePlan,
         steps=tuple(map(_written_step, plan.steps)),
@@ -218,7 +216,7 @@ def written_plan(plan: Plan) -> FilePlan:
 
 def _step(step: FileStep) -> Step:
     whole = step.cloud if step.nic.index is None else None  # else it is on a port of a server
-    found = _converted(
+    found = converted(
         step,
         UnitStep,
         about=_about(step.nic, "nic" if whole is None else whole.object),
@@ -239,7 +237,7 @@ def _risk_of_old(step: Step) -> str:
 
 def _not_planned(left: FileNotPlanned) -> NotPlanned:
     about = _about(left.nic, left.object)
-    return _converted(left, NotPlanned, reason=left.cause or _cause_of_old(left), about=about)
+    return converted(left, NotPlanned, reason=left.cause or _cause_of_old(left), about=about)
 
 
 def _cause_of_old(left: FileNotPlanned) -> str:
@@ -258,25 +256,25 @@ def _blocked(step: FileStep) -> Iterator[Blocked]:
 
 def _written_not_planned(one: NotPlanned) -> FileNotPlanned:
     nic, kind = flat(one.about), one.about.kind
-    return _converted(one, FileNotPlanned, nic=nic, object=kind, reason=one.text, cause=one.reason)
+    return converted(one, FileNotPlanned, nic=nic, object=kind, reason=one.text, cause=one.reason)
 
 
 def _about(nic: FileNicRef, kind: Literal["nic", "server", "image", "flavor"]) -> NicRef | CloudRef:
     if kind == "nic":
-        return _converted(nic, NicRef)
+        return converted(nic, NicRef)
     return _CLOUD_REFS[kind](nic.domain, nic.uuid)
 
 
 def _unit(step: FileStep) -> Unit:
     if step.cloud is not None:
-        return _converted(step.cloud, _CLOUD_UNITS[step.cloud.object])
+        return converted(step.cloud, _CLOUD_UNITS[step.cloud.object])
     if step.object is not msgspec.UNSET:
-        return _converted(step.object, ObjectUnit, shown_under=step.platform)
+        return converted(step.object, ObjectUnit, shown_under=step.platform)
     return DomainUnit() if step.file is None else FileUnit(step.file, step.place)
 
 
 def _written_step(step: Step) -> FileStep:
-    return _converted(
+    return converted(
         step,
         FileStep,
         platform=step.unit.shown_under,
@@ -295,15 +293,5 @@ def _parts(unit: Unit) -> dict[str, object]:
     if isinstance(unit, DomainUnit):
         return {}
     if isinstance(unit, ObjectUnit):
-        return {"object": _converted(unit, ObjectPart)}
-    return {"cloud": _converted(unit, CloudPart, object=unit.kind)}
-
-
-def _converted(record: msgspec.Struct, kind: type[_Record], **others: object) -> _Record:
-    """A record of another kind, with the fields that both have, and ``others``."""
-    fields = {
-        name: getattr(record, name)
-        for name in kind.__struct_fields__
-        if name in record.__struct_fields__
-    }
-    return kind(**{**fields, **others})
+        return {"object": converted(unit, ObjectPart)}
+    return {"cloud": converted(unit, CloudPart, object=unit.kind)}

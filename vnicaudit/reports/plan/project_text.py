@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.plan import NotPlanned, Plan, ServerUnit, Step
 from vnicaudit.reports.plan.projects import Project, what_changes, what_happens

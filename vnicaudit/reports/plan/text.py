@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, ObjectUnit, Plan, ServerUnit, Step

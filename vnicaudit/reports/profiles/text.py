@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.bench.profiles.profile import Profile, estimate, sample_seconds
 from vnicaudit.model.measurement import Workload
 from vnicaudit.reports.bench.words.labels import DESIGNS, describe

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.ranking import ChangePlace, RankedChange, Ranking
-from vnicaudit.reports.facts_text import ARROW
+from vnicaudit.reports.nics.facts_text import ARROW
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wrap import Piece, with_lead, wrap

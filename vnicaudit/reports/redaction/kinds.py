@@ -120,6 +120,7 @@ KINDS: Mapping[type[msgspec.Struct], Mapping[str, Kind]] = {
     },
     HostReading: {"started": "keep", "finished": "keep", "digest": "mark"},
     FleetAudit: {
-        "id": "keep", "started": "keep", "finished": "keep", "version": "keep", "chosen": "host",
+        "id": "keep", "started": "keep", "finished": "keep", "version": "keep",
+        "chosen_hosts": "host",
     },
 }  # fmt: skip

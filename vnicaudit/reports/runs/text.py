@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.runs import Check, Outcome, RunRecord, UnitRun
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe

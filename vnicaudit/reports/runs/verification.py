@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.runs import Check
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.runs.text import check_text
@@ -24,7 +24,7 @@ _STYLES = {
 }  # fmt: skip
 
 
-class Seen(Protocol):
+class CheckedUnit(Protocol):
     """One domain, file, server, image or flavor."""
 
     @property
@@ -45,12 +45,12 @@ class Seen(Protocol):
         """Checks that were made of the unit."""
 
 
-def render(units: Sequence[Seen], options: Options) -> Iterator[str]:
+def render(units: Sequence[CheckedUnit], options: Options) -> Iterator[str]:
     """A line for each, why, its checks, and the totals (not where it is to be quiet)."""
     paint = Paint(color=options.color)
     for unit in units:
         state = padded_cell(Part(unit.state, style=_STYLES[unit.state]), _STATE, paint)
-        yield f"  {state.shown}  {safe(unit.name)}\n"
+        yield f"  {state.painted}  {safe(unit.name)}\n"
         if unit.detail:
             yield wrap(safe(unit.detail), options.width, "    ", "    ")
         for check in unit.checks:

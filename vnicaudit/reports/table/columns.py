@@ -71,5 +71,5 @@ def at_stops(cells: Iterable[str], stops: Iterable[int]) -> str:
 def _filled(cell: Piece, width: int, *, right: bool = False) -> Piece:
     pad = " " * (width - width_of(cell.plain))
     if right:
-        return Piece(pad + cell.plain, pad + cell.shown)
-    return Piece(cell.plain + pad, cell.shown + pad)
+        return Piece(pad + cell.plain, pad + cell.painted)
+    return Piece(cell.plain + pad, cell.painted + pad)

@@ -67,7 +67,7 @@ class Grid:
         last = len(self._columns) - self._left
         for at, (part, width) in enumerate(zip_longest(parts, self._columns)):
             pad = " " * (width - (width_of(part.plain) if part else 0))
-            word = part.shown if part else ""
+            word = part.painted if part else ""
             text += (word + pad if at == 0 or at >= last else pad + word) + GAP
         return text.rstrip() + "\n"
 
@@ -90,4 +90,4 @@ def _beside(line: _Laid) -> _Laid:
 
 def _joined_pieces(cell: Iterable[Piece]) -> Piece:
     parts = [part for part in cell if part.plain]
-    return Piece(" ".join(part.plain for part in parts), " ".join(part.shown for part in parts))
+    return Piece(" ".join(part.plain for part in parts), " ".join(part.painted for part in parts))

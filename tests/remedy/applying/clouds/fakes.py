@@ -23,7 +23,7 @@ from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
 from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import MODES, FlavorUnit, ImageUnit, ModeOption, ServerUnit, Step
 from vnicaudit.model.refs import CloudRef, FlavorRef, ImageRef, ServerRef
-from vnicaudit.remedy.cloud import CommandOutput, Reach
+from vnicaudit.remedy.cloud import CloudAccess, CommandOutput
 from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning.cloud.properties import diff
 
@@ -202,7 +202,7 @@ class CloudWorld(Stage):
         self.manages = "34.0.0"
         self.calls: list[str] = []
         self.faults: dict[str, Fault] = {}
-        self.reach = Reach(self.manage)
+        self.reach = CloudAccess(self.manage)
         self.adapters = self.adapters._replace(cloud=reaching(self))
         self.elsewhere = False
         """It is another cloud by now, or asked as another user: it knows none of the servers."""

@@ -19,7 +19,7 @@ from tests.remedy.applying.clouds.fakes import (
 from tests.remedy.applying.fakes import Machine, World, mac_of, uuid_of
 from vnicaudit.errors import ActionError, SilentError, TargetError
 from vnicaudit.model.runs import Check, UnitRun
-from vnicaudit.remedy.cloud import Reach
+from vnicaudit.remedy.cloud import CloudAccess
 
 TEMPLATE = "qemu+ssh://{host}/system"
 
@@ -57,7 +57,7 @@ def server(world: CloudWorld) -> Server:
     found.mac = mac_of(1)
     found.kept[MODEL] = "e1000"
     found.boot()
-    world.reach = Reach(world.manage, TEMPLATE)
+    world.reach = CloudAccess(world.manage, TEMPLATE)
     return found
 
 
@@ -221,7 +221,7 @@ def test_the_name_of_a_host_is_a_name(world: CloudWorld, node: Node, name: str) 
 def test_a_user_who_is_told_nothing(world: CloudWorld, server: Server) -> None:
     """No host, no packets: what is left is what Nova says of the server itself."""
     world.says_packets = False
-    world.reach = Reach(world.manage)
+    world.reach = CloudAccess(world.manage)
     unit = applied(world)
     assert unit.outcome == "applied"
     assert check(unit, "device").detail.endswith("say where with --libvirt-of-host")
@@ -237,7 +237,7 @@ def test_an_answer_on_packets_that_is_lost_ends_the_run_and_not_the_check(
     world: CloudWorld, server: Server
 ) -> None:
     """Whether its guest is there is not known: no success, and no reason to take it back."""
-    world.reach = Reach(world.manage)
+    world.reach = CloudAccess(world.manage)
     world.faults["sent"] = Fault(SILENT, "before", 1, 2)
     step = server_step(server)
     done = world.apply((step,), world.context("restart"))
@@ -251,7 +251,7 @@ def test_an_answer_on_packets_that_is_lost_ends_the_run_and_not_the_check(
 
 
 def test_packets_that_are_refused_are_unknown(world: CloudWorld, server: Server) -> None:
-    world.reach = Reach(world.manage)
+    world.reach = CloudAccess(world.manage)
     world.faults["sent"] = Fault(CONFLICT, "before", None, 2)
     unit = applied(world)
     assert (unit.outcome, check(unit, "traffic").verdict) == ("applied", "unknown")

@@ -29,8 +29,8 @@ from vnicaudit.remedy.applying.clouds.leftovers import EarlierRuns
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.journal.past_run import all_past
 from vnicaudit.remedy.applying.journal.state import StateFolder
-from vnicaudit.remedy.applying.runner import Ended
-from vnicaudit.remedy.cloud import CommandOutput, Reach
+from vnicaudit.remedy.applying.runner import RunResult
+from vnicaudit.remedy.cloud import CloudAccess, CommandOutput
 
 LATER = 1000.0
 ERRORS: dict[str, Exception] = {"500": BROKEN, "409": CONFLICT, "silent": SILENT}
@@ -49,7 +49,7 @@ class Cloud:
         self.server.boot()
         self.step = server_step(self.server)
 
-    def apply(self) -> tuple[Ended, UnitRun]:
+    def apply(self) -> tuple[RunResult, UnitRun]:
         """How it went."""
         done = self.world.apply((self.step,), self.world.context("restart"))
         (unit,) = done.run.steps
@@ -238,7 +238,7 @@ def test_a_nova_manage_whose_end_was_not_seen_comes_late(cloud: Cloud, seconds: 
             cloud.server.later(seconds, lambda: cloud.server.keep({MODEL: "virtio"}))
         return real(arguments)
 
-    world.reach = Reach(manage)
+    world.reach = CloudAccess(manage)
     _done, unit = cloud.apply()
     assert unit.outcome == "failed"
     assert "it could not all be undone" in unit.message

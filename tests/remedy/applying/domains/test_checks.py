@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.finding import Change
 from vnicaudit.model.machine import MachineState
 from vnicaudit.model.nic import RunningNic

@@ -171,10 +171,7 @@ def test_a_line_that_is_none_is_named_and_passed_over(tmp_path: Path, line: str)
     assert [entry.event for entry in text.entries] == [Replacing(), End()]
 
 
-def test_how_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "vnicaudit.remedy.applying.journal.journal_file.timestamp",
-        lambda: "2026-11-21T10:00:01.500Z",
-    )
-    assert seconds_since(Entry("2026-11-21T10:00:00.000Z", Stopping())) == 1.5
-    assert seconds_since(Entry("2026-11-21T10:00:09.000Z", Stopping())) == 0  # set back
+def test_how_long_ago() -> None:
+    now = "2026-11-21T10:00:01.500Z"
+    assert seconds_since(Entry("2026-11-21T10:00:00.000Z", Stopping()), now) == 1.5
+    assert seconds_since(Entry("2026-11-21T10:00:09.000Z", Stopping()), now) == 0  # set back

@@ -9,14 +9,15 @@ from msgspec.structs import replace
 
 from tests.remedy.planning.planned import selected
 from tests.remedy.works import work
+from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.domain import DomainConfig, Server
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.live import CloudRecord
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.openstack import Flavor, Image, Property
 from vnicaudit.model.plan import NotPlanned, Planned, Step, UnitStep
 from vnicaudit.model.platform_name import OPENSTACK
-from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.server import CloudServer, NovaVersions, PortBinding, ServerConfig
 from vnicaudit.remedy.planning.cloud.items import CloudPlanner
 from vnicaudit.remedy.planning.judged_item import Judges
@@ -125,9 +126,12 @@ def tenants(server: Server) -> Server:
 
 def plan(
     *items: CloudRecord, options: PlanOptions = PlanOptions(), rules: tuple[str, ...] = (),  # noqa: B008
+    judge: AuditWork | None = None,
 ) -> list[Planned]:  # fmt: skip
-    """All that comes of a cloud. ``rules``: only these are asked for."""
-    planner = CloudPlanner(Judges(selected(*rules) if rules else work(), work()), options, CLOUD)
+    """All that comes of a cloud. ``rules``: only these are asked for; ``judge``: what judges in the
+    place of the rules."""
+    judges = Judges(judge or (selected(*rules) if rules else work()), judge or work())
+    planner = CloudPlanner(judges, options, CLOUD)
     for item in items:
         planner.add(item)
     return list(planner.plan())

@@ -16,8 +16,10 @@ from tests.remedy.planning.cloud.clouds import (
     step,
     tenants,
 )
+from tests.remedy.planning.planned import selected
 from tests.remedy.planning.units import cloud_of
 from vnicaudit.audit.work import AuditWork
+from vnicaudit.model.description import Description
 from vnicaudit.model.finding import Change, Crashed
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.plan import ImageUnit, NotPlanned, UnitStep
@@ -137,13 +139,14 @@ def test_images_come_first_by_use() -> None:
     assert [one.about.name for one in planned] == ["many", "few", "unused", "web-01"]
 
 
-def test_a_rule_that_crashes_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def crashes(_self: AuditWork, item: Image, target: str) -> Audited:
-        return Audited(
-            target, item.name, crashed=(Crashed("VNIC062", ImageRef(item.name), "ValueError: no"),)
-        )
+class Crashing(AuditWork):
+    def description(self, item: Description, target: str) -> Audited:
+        assert isinstance(item, Image)
+        crashed = Crashed("VNIC062", ImageRef(item.name), "ValueError: no")
+        return Audited(target, item.name, crashed=(crashed,))
 
-    monkeypatch.setattr(AuditWork, "description", crashes)
-    found = left(image())
+
+def test_a_rule_that_crashes_says_nothing() -> None:
+    found = left(image(), judge=selected(kind=Crashing))
     assert isinstance(found, NotPlanned)
     assert found.reason == "rule VNIC062 crashes on it: ValueError: no"

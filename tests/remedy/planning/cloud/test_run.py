@@ -29,7 +29,7 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.settings.keys import PolicyTable
-from vnicaudit.cli.adapters import adapters
+from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import UsageError
 from vnicaudit.model.host import Host
 from vnicaudit.model.live import CloudItem, LiveDefinition, LiveOptions

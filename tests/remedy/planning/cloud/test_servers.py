@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
@@ -26,10 +24,13 @@ from tests.remedy.planning.cloud.clouds import (
     step,
     steps,
 )
+from tests.remedy.planning.planned import selected
 from tests.remedy.planning.units import cloud_of, server_of
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.audit.work import AuditWork
+from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change, Crashed
+from vnicaudit.model.host import HostConfig
 from vnicaudit.model.plan import GuestView, NotPlanned, ServerUnit, UnitStep
 from vnicaudit.model.refs import ServerRef, mac_of, nic_index
 from vnicaudit.model.report import Audited
@@ -265,13 +266,18 @@ def test_a_step_is_made_of_what_is_known_for_certain() -> None:
     )
 
 
-def test_a_rule_that_crashes_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def crashes(_self: AuditWork, domain: Any, _host: Any, target: str) -> Audited:
+class Crashing(AuditWork):
+    def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
+        del host
         crashed = Crashed("VNIC001", domain.ref, "ValueError: no")
         return Audited(target, domain.name, crashed=(crashed,))
 
-    monkeypatch.setattr(AuditWork, "domain", crashes)
-    assert left(server()).reason == "rule VNIC001 crashes on it: ValueError: no"
+
+def test_a_rule_that_crashes_says_nothing() -> None:
+    assert (
+        left(server(), judge=selected(kind=Crashing)).reason
+        == "rule VNIC001 crashes on it: ValueError: no"
+    )
 
 
 @pytest.mark.parametrize(

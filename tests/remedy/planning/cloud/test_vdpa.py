@@ -28,8 +28,8 @@ from tests.remedy.planning.cloud.clouds import (
 )
 from vnicaudit.model.domain import Server
 from vnicaudit.model.finding import Change
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.plan import NotPlanned, ServerUnit
-from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.refs import NicRef, mac_of, nic_index
 from vnicaudit.model.server import NovaVersions, PortBinding
 from vnicaudit.model.version import Version

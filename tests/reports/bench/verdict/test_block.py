@@ -144,10 +144,12 @@ def test_what_does_not_fit_is_counted() -> None:
 def test_reasons_that_no_line_shows_are_said() -> None:
     broken = "guard rail ping failed (after): lost"
     row = "iperf3.tcp.rx.c1.64k, goodput: before 132 Mb/s (7 runs), after 7.8 Gb/s"
-    assert only(decided("regressed", "rolled-back", broken, row, "single flip: …")).why == (broken,)
-    assert only(decided("improved", "kept", row)).why == ()
+    assert only(decided("regressed", "rolled-back", broken, row, "single flip: …")).reasons == (
+        broken,
+    )
+    assert only(decided("improved", "kept", row)).reasons == ()
     missing = "iperf3.tcp.rx.c1.64k: not measured: iperf3 does not listen after 10 s"
-    assert only(decided("invalid", "rolled-back", missing)).why == (missing,)
+    assert only(decided("invalid", "rolled-back", missing)).reasons == (missing,)
 
 
 def test_what_made_it_noisy() -> None:

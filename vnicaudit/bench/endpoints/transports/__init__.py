@@ -1,1 +1,1 @@
-"""One file per transport; its name is the scheme of its URLs (``transport.py``)."""
+"""One file per transport; its name is the scheme of its URLs (``reach/transport.py``)."""

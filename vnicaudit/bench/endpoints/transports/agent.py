@@ -7,13 +7,16 @@ said is told once.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import time
 from collections.abc import Sequence
 from itertools import chain, repeat
 
-from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl, Reach, Transport
+from vnicaudit.bench.endpoints.reach.transport import (
+    EndpointUrl,
+    Transport,
+    TransportConnections,
+    TransportOutput,
+)
 from vnicaudit.errors import (
     ActionError,
     EndpointError,
@@ -44,7 +47,7 @@ _ALLOW = (
 )
 
 
-def connect(where: EndpointUrl, reach: Reach) -> Transport:
+def connect(where: EndpointUrl, reach: TransportConnections) -> Transport:
     """Programs in that guest, as its agent's user, root."""
     if not where.name:
         raise UsageError(f"{where.url}: no domain is named; it is {FORM}")
@@ -83,53 +86,24 @@ class GuestTransport:
 
     def __init__(self, host: Hypervisor, machine: Machine) -> None:
         self._host = host
-        self._machine = machine
+        self._agent = GuestAgent(machine, time)
 
-    def run(self, argv: Sequence[str], seconds: float) -> Answer:
+    def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
         """Run a command to its end."""
-        end = time.monotonic() + seconds
-        words: dict[str, object] = {"path": argv[0], "arg": list(argv[1:])}
-        started = self._ask("guest-exec", **words, **{"capture-output": True})
-        pauses = chain(_PAUSES, repeat(_PAUSE))
-        while not (status := self._ask("guest-exec-status", pid=started.get("pid"))).get("exited"):
-            if time.monotonic() > end:
-                raise EndpointError(f"the guest had no answer within {seconds:g} s")
-            time.sleep(next(pauses))
-        return _answer(status)
+        try:
+            done = self._agent.execute(argv, seconds=seconds, pauses=chain(_PAUSES, repeat(_PAUSE)))
+        except ActionError as error:
+            hint = f"; {_ALLOW}" if "disabled" in str(error) else ""
+            raise EndpointError(f"{error}{hint}") from None
+        return TransportOutput(done.code, done.stdout, done.stderr)
 
     def interfaces(self) -> list[GuestInterface] | None:
         """The guest's interfaces, as its agent reports them."""
         try:
-            return GuestAgent(self._machine, time).interfaces()
+            return self._agent.interfaces()
         except ActionError as error:
             raise EndpointError(str(error)) from None
 
     def close(self) -> None:
         """Leave libvirt."""
         self._host.close()
-
-    def _ask(self, command: str, **arguments: object) -> dict[str, object]:
-        try:
-            answer = self._machine.ask_agent(command, _ASK_SECONDS, **arguments)
-        except ActionError as error:
-            hint = f"; {_ALLOW}" if "disabled" in str(error) else ""
-            raise EndpointError(f"{error}{hint}") from None
-        if not isinstance(answer, dict):
-            raise EndpointError(f"the guest's agent answered {command} with no object")
-        return answer
-
-
-def _answer(status: dict[str, object]) -> Answer:
-    if status.get("out-truncated") or status.get("err-truncated"):
-        raise EndpointError("the guest's agent cut off an answer")
-    code = status.get("exitcode")
-    if not isinstance(code, int):  # a signal ended it
-        code = 255
-    return Answer(code, _data(status, "out-data"), _data(status, "err-data"))
-
-
-def _data(status: dict[str, object], key: str) -> bytes:
-    try:
-        return base64.b64decode(str(status.get(key) or ""), validate=True)
-    except (binascii.Error, ValueError):
-        raise EndpointError("the guest's agent sent output that is none") from None

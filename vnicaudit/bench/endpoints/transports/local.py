@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from vnicaudit.bench.endpoints.process import Prefixed, sudo
-from vnicaudit.bench.endpoints.transport import EndpointUrl, Reach, Transport
+from vnicaudit.bench.endpoints.reach.process import Prefixed, sudo
+from vnicaudit.bench.endpoints.reach.transport import EndpointUrl, Transport, TransportConnections
 from vnicaudit.errors import UsageError
 
 FORM = "local"
 OPTIONS = ("sudo",)
 
 
-def connect(where: EndpointUrl, _reach: Reach) -> Transport:
+def connect(where: EndpointUrl, _reach: TransportConnections) -> Transport:
     """Programs of this machine."""
     if where.name:
         raise UsageError(f"{where.url}: it is {FORM}, without a name")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from vnicaudit.bench.endpoints.process import Prefixed, sudo
-from vnicaudit.bench.endpoints.transport import EndpointUrl, Reach, Transport
+from vnicaudit.bench.endpoints.reach.process import Prefixed, sudo
+from vnicaudit.bench.endpoints.reach.transport import EndpointUrl, Transport, TransportConnections
 from vnicaudit.errors import UsageError
 
 FORM = "netns://NAME"
@@ -13,7 +13,7 @@ OPTIONS = ("sudo",)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,254}")
 
 
-def connect(where: EndpointUrl, _reach: Reach) -> Transport:
+def connect(where: EndpointUrl, _reach: TransportConnections) -> Transport:
     """Programs of this machine, in that namespace."""
     if _NAME.fullmatch(where.name) is None:
         raise UsageError(f"{where.url}: not the name of a network namespace; it is {FORM}")

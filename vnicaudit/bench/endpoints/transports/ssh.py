@@ -8,9 +8,14 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 
-from vnicaudit.bench.endpoints.hosts import TestinfraHost
-from vnicaudit.bench.endpoints.process import run_here
-from vnicaudit.bench.endpoints.transport import Answer, EndpointUrl, Reach, Transport
+from vnicaudit.bench.endpoints.reach.hosts import TestinfraHost
+from vnicaudit.bench.endpoints.reach.process import run_here
+from vnicaudit.bench.endpoints.reach.transport import (
+    EndpointUrl,
+    Transport,
+    TransportConnections,
+    TransportOutput,
+)
 from vnicaudit.errors import EndpointError
 
 FORM = "ssh://[USER@]HOST[:PORT]"
@@ -24,7 +29,7 @@ _PATH_MAX = 90
 _CLOSE_SECONDS = 5
 
 
-def connect(where: EndpointUrl, _reach: Reach) -> Transport:
+def connect(where: EndpointUrl, _reach: TransportConnections) -> Transport:
     """Programs of that host, as that user."""
     return SshConnection(TestinfraHost(where, FORM, _NAME))
 
@@ -39,7 +44,7 @@ class SshConnection:
         self._socket = f"{self._folder}/s"
         host.arguments["ssh_extra_args"] = f"{_ALONE} {self._sharing()}"
 
-    def run(self, argv: Sequence[str], seconds: float) -> Answer:
+    def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
         """Run a command to its end."""
         return self._host.run(argv, seconds)
 

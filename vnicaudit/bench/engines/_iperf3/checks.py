@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
-from vnicaudit.bench.engines._checks import require_none
 from vnicaudit.bench.engines._iperf3.command import split
+from vnicaudit.bench.engines._programs.checks import require_none
 from vnicaudit.model.measurement import Workload
 
 _TCP_SIZES = (1, 1024 * 1024)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from vnicaudit.bench.engines._iperf3.flows import Way
 from vnicaudit.bench.engines._iperf3.places import Iperf3Install, Iperf3Version
-from vnicaudit.bench.engines._listening import is_literal
+from vnicaudit.bench.engines._programs.listening import is_literal
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Workload
 

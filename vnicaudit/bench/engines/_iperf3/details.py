@@ -154,7 +154,7 @@ def _of_udp(found: Iperf3Outcome) -> Details:
     return {
         "jitter_mean_us": 1000 * fmean(jitters) if jitters else None,
         "packets": round(sum(part.offered for part in parts)),
-        "lost_packets": round(sum(part.lost for part in parts)),
+        "lost_packets": round(sum(part.lost_packets for part in parts)),
         **{f"loss_{way}": part.loss for way, part in found.parts.items()},
     }
 

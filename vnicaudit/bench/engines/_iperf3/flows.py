@@ -28,13 +28,14 @@ _IN_FLIGHT = 0.25
 
 
 class Slice(NamedTuple):
-    """All streams of one way in one interval. ``packets``: by their numbers, with the ``lost``."""
+    """All streams of one way in one interval. ``packets``: by their numbers, with the
+    ``lost_packets``."""
 
     start: float
     end: float
     bytes: float
     packets: float
-    lost: float
+    lost_packets: float
 
 
 class Flow(NamedTuple):
@@ -45,25 +46,25 @@ class Flow(NamedTuple):
 
 
 class WindowTotals(NamedTuple):
-    """Traffic received in the window, of all pairs. ``offered``, ``lost``: packets. ``slices``:
-    those that counted, of each pair."""
+    """Traffic received in the window, of all pairs. ``offered``, ``lost_packets``: packets.
+    ``slices``: those that counted, of each pair."""
 
     seconds: float
     bytes: float
     rate: float
     offered: float
-    lost: float
+    lost_packets: float
     slices: tuple[tuple[Slice, ...], ...]
 
     @property
     def loss(self) -> float:
         """Per cent of the packets that were offered."""
-        return 100 * self.lost / self.offered if self.offered else 0.0
+        return 100 * self.lost_packets / self.offered if self.offered else 0.0
 
     @property
     def packet_rate(self) -> float:
         """Packets received, 1/s."""
-        return (self.offered - self.lost) / self.seconds
+        return (self.offered - self.lost_packets) / self.seconds
 
 
 class Pair(NamedTuple):
@@ -128,7 +129,7 @@ def part(flows: Sequence[Flow], begin: Sequence[float], seconds: float) -> Windo
         bytes=sum(carried),
         rate=sum(8 * b / s for b, s in zip(carried, lengths, strict=True)),
         offered=sum(s.packets for own in kept for s in own) + missing,
-        lost=max(0.0, sum(s.lost for own in kept for s in own)) + missing,
+        lost_packets=max(0.0, sum(s.lost_packets for own in kept for s in own)) + missing,
         slices=kept,
     )
 
@@ -186,11 +187,11 @@ def _agree(what: str, one: float, other: float) -> None:
 
 def _bytes_and_packets(slices: Sequence[Slice], size: int) -> tuple[float, float]:
     """Bytes, as counted, and as the packets have that came."""
-    return sum(s.bytes for s in slices), size * sum(s.packets - s.lost for s in slices)
+    return sum(s.bytes for s in slices), size * sum(s.packets - s.lost_packets for s in slices)
 
 
 def _check_lost(found: Flow, client: Iperf3Report, way: Way) -> None:
-    lost, told = sum(s.lost for s in found.received), _told_lost(client, way)
+    lost, told = sum(s.lost_packets for s in found.received), _told_lost(client, way)
     if abs(lost - told) > _PACKETS_AGREE * sum(s.packets for s in found.received):
         said = f"{lost:.0f} or {told:.0f} packets lost"
         raise MeasureError(f"iperf3's report contradicts itself: {said}")

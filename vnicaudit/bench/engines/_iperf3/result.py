@@ -7,7 +7,7 @@ of iperf3, each with a server of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 from statistics import fmean
 
@@ -67,7 +67,7 @@ def _values(plan: Iperf3Load, result: Iperf3Outcome) -> dict[str, float]:
     goodput = {"goodput": sum(part.rate for part in parts)}
     if not plan.udp:
         return goodput
-    loss = 100 * sum(part.lost for part in parts) / sum(part.offered for part in parts)
+    loss = 100 * sum(part.lost_packets for part in parts) / sum(part.offered for part in parts)
     if plan.workload.pattern == "udp-pps":
         return {"packet_rate": sum(part.packet_rate for part in parts), "loss": loss}
     return {**goodput, "loss": loss}
@@ -112,7 +112,11 @@ def _failure_reason(ran: Ran) -> str:
 _FLOOD_SECONDS = 1.0
 
 
-def measure_packet_rate(plan: Iperf3Load, ends: Ends) -> Measured:
+Search = Callable[[Callable[[float, float], LoadTrial], float], Searched]
+"""Looks for a rate by trials, from one on."""
+
+
+def measure_packet_rate(plan: Iperf3Load, ends: Ends, search: Search = search) -> Measured:
     """The highest rate at which hardly any packet is lost, looked for from what comes through of a
     second at full speed. No seconds and no bytes: CPU time of a search belongs to many rates."""
     trials = _Trials(plan, ends)

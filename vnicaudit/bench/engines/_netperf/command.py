@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vnicaudit.bench.engines._checks import number_problems, require_none
-from vnicaudit.bench.engines._listening import is_literal
+from vnicaudit.bench.engines._programs.checks import number_problems, require_none
+from vnicaudit.bench.engines._programs.listening import is_literal
 from vnicaudit.model.measurement import Direction, Workload
 
 
@@ -107,10 +107,11 @@ _OF_REQUESTS = ("request", "response", "burst")
 
 def check(workload: Workload) -> None:
     """Raises UsageError where a workload cannot be run as written."""
-    require_none(workload, _problems(workload))
+    require_none(workload, problems(workload))
 
 
-def _problems(workload: Workload) -> Iterator[str]:
+def problems(workload: Workload) -> Iterator[str]:
+    """Why it cannot be run as written."""
     test = TESTS.get(workload.pattern)
     if test is None:
         yield f"netperf has no pattern {workload.pattern!r}; it has {', '.join(TESTS)}"

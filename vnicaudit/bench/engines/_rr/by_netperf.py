@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from vnicaudit.bench.contract import Ends, Measured
-from vnicaudit.bench.engines import netperf
-from vnicaudit.bench.engines._patterns import Pattern
-from vnicaudit.errors import UsageError
+from vnicaudit.bench.engines._netperf import command
+from vnicaudit.bench.engines._netperf import measuring as netperf
+from vnicaudit.bench.engines._rr.patterns import Pattern
 from vnicaudit.model.measurement import Workload
 
 _METRICS = ("transaction_rate", "connection_rate", "latency_mean", "latency_max", "goodput")
@@ -31,10 +31,7 @@ def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
     for metric in workload.decides:
         if metric not in _METRICS and not metric.endswith(_COSTS):
             yield f"netperf does not tell {metric} well enough to judge by"
-    try:
-        netperf.check(_workload(workload, pattern))
-    except UsageError as error:
-        yield str(error).removeprefix(f"{workload.id}: ")
+    yield from command.problems(_workload(workload, pattern))
 
 
 def measure(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:

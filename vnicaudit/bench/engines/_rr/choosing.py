@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from vnicaudit.bench.contract import Endpoint, Ends, Needs, RequiredTool, SettledWorkload
 from vnicaudit.bench.endpoints.tools import missing_tools
-from vnicaudit.bench.engines import netperf
-from vnicaudit.bench.engines._patterns import Pattern, pattern_of
+from vnicaudit.bench.engines._netperf import measuring as netperf
 from vnicaudit.bench.engines._rr import by_netperf
 from vnicaudit.bench.engines._rr.building import COMPILER, built_program
+from vnicaudit.bench.engines._rr.patterns import Pattern, pattern_of
 from vnicaudit.bench.engines._rr.places import PYTHON
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import Workload

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.engines._checks import number_problems
-from vnicaudit.bench.engines._patterns import Pattern, checked_pattern
+from vnicaudit.bench.engines._programs.checks import number_problems
 from vnicaudit.bench.engines._rr import choosing, filling
+from vnicaudit.bench.engines._rr.patterns import Pattern, checked_pattern
 from vnicaudit.bench.engines._rr.places import GeneratorInstall, Language, place
 from vnicaudit.bench.generator.program.seal import sealed_token
 from vnicaudit.model.measurement import Ran, Workload

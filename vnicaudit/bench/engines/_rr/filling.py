@@ -14,8 +14,8 @@ import msgspec
 
 from vnicaudit.bench.contract import Ends, Needs, StartedProgram
 from vnicaudit.bench.engines._iperf3.places import IPERF3
-from vnicaudit.bench.engines._listening import is_literal, ports, start_server
-from vnicaudit.bench.engines._patterns import Pattern
+from vnicaudit.bench.engines._programs.listening import is_literal, ports, start_server
+from vnicaudit.bench.engines._rr.patterns import Pattern
 from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.decoding import json_decoder
@@ -32,12 +32,12 @@ class _Sum(msgspec.Struct):
     bits_per_second: Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 
 
-class _Interval(msgspec.Struct):
+class _Iperf3Interval(msgspec.Struct):
     sum: _Sum
 
 
 class _Output(msgspec.Struct):
-    intervals: list[_Interval] = []
+    intervals: list[_Iperf3Interval] = []
     error: str = ""
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from vnicaudit.bench.engines._listening import client_error
-from vnicaudit.bench.engines._patterns import Pattern
+from vnicaudit.bench.engines._programs.listening import client_error
+from vnicaudit.bench.engines._rr.patterns import Pattern
 from vnicaudit.bench.histogram import Histogram
 from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.decoding import json_decoder
@@ -26,7 +26,7 @@ class WorkerReport(msgspec.Struct, frozen=True):
     transactions: Count
     cpu: Share
     wait: Share
-    lost: Count
+    lost_connections: Count = msgspec.field(name="lost")
     late: Count
     kernel: Share = 0.0
     sum: Count = 0
@@ -45,7 +45,7 @@ class WorkerReport(msgspec.Struct, frozen=True):
         return max(self.busy - self.kernel, 0.0)
 
 
-class _Line(msgspec.Struct):
+class _ReportLine(msgspec.Struct):
     error: str
     counts: list[tuple[Count, Count]] = []
     client: list[WorkerReport] = []
@@ -60,7 +60,7 @@ class RrReport(NamedTuple):
     latencies: Histogram
 
 
-_decoder = json_decoder(_Line)
+_decoder = json_decoder(_ReportLine)
 
 
 def report_of(text: str, pattern: Pattern) -> RrReport:
@@ -84,7 +84,7 @@ def error_of(text: str) -> str:
         return ""
 
 
-def _decoded_line(text: str) -> _Line:
+def _decoded_line(text: str) -> _ReportLine:
     if not text.endswith("}\n"):
         raise MeasureError("the generator's result is not whole")
     try:

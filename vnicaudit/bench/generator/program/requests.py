@@ -2,6 +2,7 @@
 
 import math
 import socket
+from typing import Callable  # noqa: UP035  (Python 3.6)
 
 from .task import Failure, Task, clock
 from .worker import OpenConnection, Report, Worker
@@ -15,15 +16,16 @@ class Requester(Worker):
     """
 
     def __init__(
-        self, task: Task, socks: "list[socket.socket]", start: float, strict: bool
-    ) -> None:
-        super().__init__(task, socks, start, strict)
+        self, task: Task, socks: "list[socket.socket]", start: float, strict: bool,
+        clock: "Callable[[], float]" = clock,
+    ) -> None:  # fmt: skip
+        super().__init__(task, socks, start, strict, clock)
         self.sum = self.longest = 0
         self.counts: dict[int, int] = {}
 
     def opened(self, link: OpenConnection) -> None:
         """The first request."""
-        self.following(link, clock())
+        self.following(link, self.clock())
 
     def following(self, link: OpenConnection, now: float) -> None:
         """The next request, or a link that waits for it."""
@@ -47,7 +49,7 @@ class Requester(Worker):
             raise Failure("an answer to no request: the other end is not this program")
         link.left -= got
         if got and not link.left:
-            now = clock()
+            now = self.clock()
             if self.begin <= now < self.end:
                 self.count(int((now - link.since) * 1e9))
             self.following(link, now)
@@ -104,7 +106,7 @@ class Responder(Worker):
             raise Failure("a request before the last one had its answer")
         link.left -= got
         if got and not link.left:
-            self.transactions += self.begin <= clock() < self.end
+            self.transactions += self.begin <= self.clock() < self.end
             link.unsent = self.task.answer
             self.push(link)
         return got > 0

@@ -2,7 +2,6 @@
 
 import select
 
-from .task import clock
 from .worker import OpenConnection, Worker
 
 TURNS = 8
@@ -16,14 +15,14 @@ class Receiver(Worker):
         """Read on."""
         for _ in range(TURNS):
             got = link.sock.recv_into(self.buffer)
-            self.bytes += got if self.begin <= clock() < self.end else 0
+            self.bytes += got if self.begin <= self.clock() < self.end else 0
             if got < len(self.buffer):
                 return got > 0
         return True
 
     def wait(self) -> "list[tuple[int, int]]":
         """Next events of the poller; nothing is ever due here."""
-        return self.poller.poll(min(0.1, max(self.next_mark() - clock(), 0.001)))
+        return self.poller.poll(min(0.1, max(self.next_mark() - self.clock(), 0.001)))
 
 
 class Sender(Worker):
@@ -45,7 +44,7 @@ class Sender(Worker):
         """Send messages until the socket is full, or none is due."""
         for _ in range(TURNS):
             if not link.unsent:
-                if self.interval and self.due > clock():
+                if self.interval and self.due > self.clock():
                     self.watch(link, select.EPOLLIN)
                     self.free.append(link)
                     return
@@ -62,5 +61,5 @@ class Sender(Worker):
             link.unsent -= link.sock.send(self.message[len(self.message) - before :])
         except BlockingIOError:
             pass
-        self.bytes += before - link.unsent if self.begin <= clock() < self.end else 0
+        self.bytes += before - link.unsent if self.begin <= self.clock() < self.end else 0
         self.watch(link, select.EPOLLIN | select.EPOLLOUT)

@@ -5,7 +5,7 @@ import select
 import signal
 import socket
 import time
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple  # noqa: UP035  (Python 3.6)
 
 TOKEN = 32
 """Characters of the token that begins every connection; one more says what it is for."""
@@ -66,7 +66,9 @@ class Task(NamedTuple):
         return min(self.workers or len(os.sched_getaffinity(0)), self.connections, WORKERS)
 
 
-def ready_of(sources: "list[Any]", deadline: float) -> "list[Any]":
+def ready_of(
+    sources: "list[Any]", deadline: float, clock: "Callable[[], float]" = clock
+) -> "list[Any]":
     """Those that can be read; Failure when it is too late."""
     while True:
         left = deadline - clock()

@@ -51,8 +51,10 @@ class Worker:
     """
 
     def __init__(
-        self, task: Task, socks: "list[socket.socket]", start: float, strict: bool
-    ) -> None:
+        self, task: Task, socks: "list[socket.socket]", start: float, strict: bool,
+        clock: "Callable[[], float]" = clock,
+    ) -> None:  # fmt: skip
+        self.clock = clock
         self.task = task
         self.strict = strict
         self.begin = start + task.warmup
@@ -75,7 +77,7 @@ class Worker:
             self.attempt(link, self.opened)
         while self.links:
             events = self.wait()
-            now = clock()
+            now = self.clock()
             if now >= self.next_mark():
                 self.mark(now, pipe)
             for fd, event in events:
@@ -89,7 +91,7 @@ class Worker:
 
     def wait(self) -> "list[tuple[int, int]]":
         """Next events of the poller; at most a tenth of a second is slept."""
-        now = clock()
+        now = self.clock()
         if self.interval:
             self.launch(now)
         pause = min(0.1, max(self.next_mark() - now, 0.001))
@@ -102,7 +104,7 @@ class Worker:
             return self.poller.poll(0)
         events = self.poller.poll(0)
         if not events:
-            self.idle += clock() - now
+            self.idle += self.clock() - now
         return events
 
     def launch(self, now: float) -> None:

@@ -5,14 +5,15 @@ import json
 import os
 import signal
 import socket
-from typing import Any
+from typing import Any, Dict, Type  # noqa: UP035  (Python 3.6)
 
 from .requests import Requester, Responder
 from .streams import Receiver, Sender
 from .task import PATIENCE, SIGNALS, Failure, Task, clock, ready_of, received_of
-from .worker import Report, deliver
+from .worker import Report, Worker, deliver
 
-KINDS = {
+Kinds = Dict[str, Dict[str, Type[Worker]]]  # noqa: UP006  (Python 3.6)
+KINDS: Kinds = {
     "client": {"rr": Requester, "read": Receiver, "write": Sender},
     "server": {"rr": Responder, "read": Sender, "write": Receiver},
 }

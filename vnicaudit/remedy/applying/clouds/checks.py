@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.errors import ActionError, SilentError
 from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.model.domain import Domain

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge.fixes.nova_states import COMES_BACK, way_on
 from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY, LASTING
 from vnicaudit.model.cloud_state import ServerState
-from vnicaudit.model.refusals import RefusalCode
+from vnicaudit.model.reasons import RefusalCode
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage
 from vnicaudit.remedy.applying.clouds.server_state import phase
 from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction

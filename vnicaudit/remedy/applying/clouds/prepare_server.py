@@ -13,7 +13,7 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.openstack import as_flag
 from vnicaudit.model.plan import ServerUnit, Step, UnitStep
-from vnicaudit.model.refusals import RefusalCode
+from vnicaudit.model.reasons import RefusalCode
 from vnicaudit.model.server import MODEL, MULTIQUEUE, PACKED
 from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.clouds import stored_properties

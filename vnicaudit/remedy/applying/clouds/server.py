@@ -167,11 +167,11 @@ def _still_wrong(work: CloudWork) -> str:
 
 
 def _words(work: CloudWork) -> str:
-    words = [] if work.transaction.active else [_when(work)]
+    words = [] if work.transaction.active else [_effect_time(work)]
     return "; ".join([*words, *filter(None, [work.transaction.caution])])
 
 
-def _when(work: CloudWork) -> str:
+def _effect_time(work: CloudWork) -> str:
     shelved = phase(current_server(work)) == "shelved"
     return f"in effect when it is {'unshelved' if shelved else 'started'}"
 

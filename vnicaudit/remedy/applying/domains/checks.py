@@ -10,7 +10,7 @@ import ipaddress
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.errors import ActionError, GuestError, SilentError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.machine import GuestInterface

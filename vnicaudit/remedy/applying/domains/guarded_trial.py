@@ -41,10 +41,10 @@ class GuardedTrial:
         except Exception as error:
             raise MeasureError(_message(error)) from error
 
-    def ended(self, outcome: Outcome, *, undone: bool) -> None:
+    def note_outcome(self, outcome: Outcome, *, undone: bool) -> None:
         """Tell what became of the guest. It became that, whatever is raised now."""
         try:
-            self._trial.ended(outcome, undone=undone)
+            self._trial.note_outcome(outcome, undone=undone)
         except Exception as error:
             self._tell(f"what was done could not be noted: {_message(error)}")
 

@@ -58,7 +58,7 @@ def capture(work: DomainWork) -> None:
 
 def not_put_back(work: DomainWork) -> list[str]:
     """Settings of the guest's NICs that are not restored, one sentence each."""
-    return [note for captured in work.notes.all(Captured) for note in captured.network.notes]
+    return [note for captured in work.notes.events_of(Captured) for note in captured.network.notes]
 
 
 def swap(work: DomainWork, *, kind: KeptKind) -> None:
@@ -191,7 +191,7 @@ def _read_network(work: DomainWork, mac: str) -> GuestNetwork:
 
 
 def _captured(work: DomainWork, mac: str) -> GuestNetwork | None:
-    for captured in work.notes.all(Captured):
+    for captured in work.notes.events_of(Captured):
         if captured.mac == mac:
             return aged(captured.network, work.clock.time() - captured.seconds)
     return None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vnicaudit.remedy.adapters import Adapters
+from vnicaudit.remedy.adapters import Adapters, GuestSettings
 from vnicaudit.remedy.applying.domains.definition_transactions import DomainTransaction
 from vnicaudit.remedy.applying.journal.events import Defined, KeptRunning
 from vnicaudit.remedy.applying.journal.kept_texts import KeptKind
 from vnicaudit.remedy.applying.work import UnitWork
 from vnicaudit.remedy.definitions import Texts
 from vnicaudit.remedy.guest.agent import GuestAgent
-from vnicaudit.remedy.guest.network import GuestSettings
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
 from vnicaudit.remedy.trial import Trial
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.machine import MachineState
 from vnicaudit.model.owner import rewritten_by
 from vnicaudit.model.plan import Mode, Step
-from vnicaudit.model.refusals import RefusalCode
+from vnicaudit.model.reasons import RefusalCode
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 Reason = tuple[RefusalCode, str]

@@ -120,7 +120,7 @@ class CloudDriver(Generic[CloudUnitT]):
 
     def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
         """True where the run began to change the unit."""
-        return run.begun(unit.key)
+        return run.has_begun(unit.key)
 
     def forward(self, work: BegunUnit) -> Result:
         """Set what is to be set, and look."""

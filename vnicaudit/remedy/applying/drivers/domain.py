@@ -167,7 +167,7 @@ class DomainDriver:
         trial = _trial(made)
         if trial is None:
             return made
-        work.at_end.append(lambda result: trial.ended(result.outcome, undone=result.undone))
+        work.at_end.append(lambda result: trial.note_outcome(result.outcome, undone=result.undone))
         return replace(made, place=place._replace(trial=trial))
 
     def _elsewhere(self, unit: UnitRequest) -> str | None:

@@ -114,9 +114,9 @@ def read_journal(folder: Path) -> JournalText:
     return JournalText(tuple(found), tuple(damage))
 
 
-def seconds_since(entry: Entry) -> float:
-    """How long ago a line was written."""
-    return _seconds(entry.at, timestamp())
+def seconds_since(entry: Entry, now: str | None = None) -> float:
+    """How long ago a line was written; ``now``: a timestamp, None: by the clock."""
+    return _seconds(entry.at, now or timestamp())
 
 
 def seconds_between(first: Entry, second: Entry) -> float:

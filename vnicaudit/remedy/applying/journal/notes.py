@@ -53,7 +53,7 @@ class Notes:
         """All lines, in order."""
         return tuple(self._past)
 
-    def all(self, kind: type[E]) -> Iterator[E]:
+    def events_of(self, kind: type[E]) -> Iterator[E]:
         """Every event of that kind, in order."""
         return (one.event for one in self._past if isinstance(one.event, kind))
 

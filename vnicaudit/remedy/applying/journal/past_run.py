@@ -29,12 +29,12 @@ _LOST = "the journal has lost what was done to it; its original is kept, and put
 
 
 class PastRun(NamedTuple):
-    """A run and all that its journal says. ``ended``: it came to its end, good or bad."""
+    """A run and all that its journal says. ``has_ended``: it came to its end, good or bad."""
 
     folder: Path
     request: RunRequest
     entries: tuple[Entry, ...]
-    ended: bool
+    has_ended: bool
     by_unit: Mapping[str, tuple[Entry, ...]]
     damage: tuple[str, ...] = ()
     """What of the run's folder is damaged: a sentence each, with the file's name."""
@@ -69,13 +69,13 @@ class PastRun(NamedTuple):
         found = [one.event for one in self.of(key) if isinstance(one.event, Done)]
         return found[-1] if found else None
 
-    def begun(self, key: str) -> bool:
+    def has_begun(self, key: str) -> bool:
         """True where the run began to change the unit."""
         return any(isinstance(one.event, Begin) for one in self.of(key))
 
     def is_open(self, key: str) -> bool:
         """True where the run began the unit and left it unfinished."""
-        return self.begun(key) and self.done_event(key) is None
+        return self.has_begun(key) and self.done_event(key) is None
 
     def is_lost(self, key: str) -> bool:
         """True where the unit may be changed, and only the kept original is known of it."""
@@ -94,7 +94,7 @@ class PastRun(NamedTuple):
     @property
     def is_unfinished(self) -> bool:
         """True where the run has not ended, or a unit lost the line that says it is finished."""
-        return not self.ended or any(self.is_open(unit.key) for unit in self.request.units)
+        return not self.has_ended or any(self.is_open(unit.key) for unit in self.request.units)
 
 
 def read_run(folder: Path) -> PastRun | None:

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from vnicaudit.base.counting import count
 from vnicaudit.base.shell import word
+from vnicaudit.base.wording import count
 from vnicaudit.knowledge.fixes.nova_states import COMES_BACK, way_on
 from vnicaudit.knowledge.fixes.wording import options
 from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY, LASTING

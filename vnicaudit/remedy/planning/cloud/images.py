@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import TypeVar
 
 from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.plan import ImageUnit, StepWords, UnitStep
-from vnicaudit.model.readiness import Readiness
 from vnicaudit.model.reasons import Blocked, Reason
 from vnicaudit.model.refs import ImageRef
 from vnicaudit.remedy.planning.cloud.unit_step import unit_step

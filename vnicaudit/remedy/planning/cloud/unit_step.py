@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from vnicaudit.model.domain import Server
+from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import MODES, CloudUnitT, ModeOption, ServerUnit, StepWords, UnitStep
-from vnicaudit.model.readiness import Readiness
 from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning.cloud.properties import diff
 from vnicaudit.remedy.planning.subject import PlanSubject, ProposedChanges

@@ -81,7 +81,7 @@ def _verdict(block: VerdictBlock, heading: str) -> Iterator[str]:
     yield f"<p>{text(said)}</p>\n" if said else ""
     if block.lines:
         yield '<ul class="values">\n' + "".join(map(_value, block.lines)) + "</ul>\n"
-    if more := (*block.why, *block.next, *block.remarks):
+    if more := (*block.reasons, *block.next, *block.remarks):
         yield "<ul>" + "".join(f"<li>{text(each)}</li>" for each in more) + "</ul>\n"
     yield "</section>\n"
 

@@ -64,9 +64,9 @@ def _verdict(block: VerdictBlock) -> Iterator[str]:
     yield f"**{block.word}** {markdown(about)}\n\n"
     if block.lines:
         yield from table_text(verdict_table(block))
-    for said in (*block.why, *block.next, *block.remarks):
+    for said in (*block.reasons, *block.next, *block.remarks):
         yield f"* {markdown(said)}\n"
-    yield "\n" if (*block.why, *block.next, *block.remarks) else ""
+    yield "\n" if (*block.reasons, *block.next, *block.remarks) else ""
 
 
 def _decision(result: BenchResult) -> Iterator[str]:

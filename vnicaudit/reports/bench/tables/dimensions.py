@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.statistics import median
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult, Workload

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.effect import is_share, margin_of
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult, GuardRail, Path

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from vnicaudit.base.clock import seconds_between
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.reasons import workload_and_metric
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
@@ -43,8 +43,9 @@ _REASONS = 3
 class VerdictBlock(NamedTuple):
     """``word``: the verdict in capitals, with its ``style``. ``subject``: the guest, and what was
     changed. ``effort``: duration and runs, empty where they are told elsewhere. ``meaning``: what
-    the word stands for, and what was done. ``arms``: heads of the columns of ``lines``. ``why``:
-    reasons that no line shows. ``remarks``: what made it noisy. ``next``: what would decide."""
+    the word stands for, and what was done. ``arms``: heads of the columns of ``lines``.
+    ``reasons``: reasons that no line shows. ``remarks``: what made it noisy. ``next``: what would
+    decide."""
 
     word: str
     style: str
@@ -53,7 +54,7 @@ class VerdictBlock(NamedTuple):
     meaning: str
     arms: tuple[str, ...]
     lines: tuple[VerdictLine, ...]
-    why: tuple[str, ...]
+    reasons: tuple[str, ...]
     remarks: tuple[str, ...]
     next: tuple[str, ...]
 
@@ -80,7 +81,7 @@ def _measured(result: BenchResult, table: Sequence[MetricRow]) -> VerdictBlock:
         meaning="" if decision is None else _meaning(decision),
         arms=result.arms,
         lines=verdict_lines(result, table, None),
-        why=() if decision is None else decision.reasons[:_REASONS],
+        reasons=() if decision is None else decision.reasons[:_REASONS],
         remarks=tuple(noise(result, table, result.arms)),
         next=(),
     )
@@ -102,7 +103,7 @@ def _compared(
         meaning=_meaning(decision),
         arms=arms,
         lines=verdict_lines(result, table, arm),
-        why=tuple(_why(decision, result.results)),
+        reasons=tuple(_other_reasons(decision, result.results)),
         remarks=tuple(noise(result, table, arms)),
         next=tuple(outlook(result, table, arm)) if undecided else (),
     )
@@ -135,7 +136,7 @@ def _meaning(decision: Decision) -> str:
     return said if decision.done is None else f"{said}; {DONE[decision.done]}"
 
 
-def _why(decision: Decision, comparisons: Sequence[Comparison]) -> Iterator[str]:
+def _other_reasons(decision: Decision, comparisons: Sequence[Comparison]) -> Iterator[str]:
     """Reasons that are no comparison: those stand in the lines."""
     if decision.verdict not in ("regressed", "invalid"):
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.effect import is_share, margin_of
 from vnicaudit.bench.judging.reasons import rail_words
 from vnicaudit.bench.judging.statistics import median

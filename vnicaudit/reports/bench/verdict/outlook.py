@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from vnicaudit.base.clock import seconds_between
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.effect import ONE_TURN, TURNS, is_share, margin_of
 from vnicaudit.bench.judging.runs_needed import MOST_RUNS, runs_to_show, shown_by, spread_of
 from vnicaudit.bench.judging.shifts import BETWEEN_BOOTS

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.model.measurement import BenchResult, Comparison, Effect, Workload
 from vnicaudit.reports.bench.tables import cells
 from vnicaudit.reports.bench.tables.dimensions import vcpus_of

@@ -28,7 +28,7 @@ def verdict_text(blocks: Sequence[VerdictBlock], options: Options) -> Iterator[s
             yield _wrapped(block.meaning, options)
         yield from _lines(block, options, paint)
         remarks = () if options.quiet else block.remarks
-        yield from (_wrapped(text, options) for text in (*block.why, *block.next, *remarks))
+        yield from (_wrapped(text, options) for text in (*block.reasons, *block.next, *remarks))
         yield "\n"
 
 

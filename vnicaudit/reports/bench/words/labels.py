@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vnicaudit.base.counting import count
+from vnicaudit.base.wording import count
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import Decision, Workload
 from vnicaudit.reports.bench.words.quantity import quantity, size

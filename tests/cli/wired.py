@@ -1,0 +1,20 @@
+"""The platforms of the program, some of whose targets are read otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform
+from vnicaudit.model.platform_name import PlatformName
+
+
+def platforms_with(otherwise: Mapping[PlatformName, Mapping[str, object]]) -> PlatformRegistry:
+    """All platforms; of the targets of these, such fields of
+    :class:`vnicaudit.audit.reading.targets.TargetKind` are others."""
+
+    def changed(one: RegisteredPlatform) -> RegisteredPlatform:
+        fields = otherwise.get(one.name, {})
+        kinds = (kind._replace(**fields) for kind in one.targets)  # type: ignore[arg-type]
+        return one._replace(targets=tuple(kinds))
+
+    return PlatformRegistry(changed(one) for one in PLATFORMS)

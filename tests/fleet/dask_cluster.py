@@ -1,0 +1,100 @@
+"""A Dask cluster of separate processes: a scheduler, and workers that have sites as resources."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from tests.bench.endpoints.left import listens, until
+from tests.fleet.daemons import free_port
+
+_OTHER_VERSION = "import vnicaudit; vnicaudit.__version__ = '0.0.1'; "
+_WORKER = "{before}from distributed.cli.dask_worker import main; main()"
+_SLOTS = 4
+
+
+class DaskCluster:
+    """``keys``: a folder with keys for TLS, as of ``make_keys``."""
+
+    def __init__(self, folder: Path, keys: Path | None = None) -> None:
+        self.port = free_port()
+        scheme = "tcp" if keys is None else "tls"
+        self.address = f"{scheme}://127.0.0.1:{self.port}"
+        self._folder = folder
+        self._keys = keys
+        self._scheduler: subprocess.Popen[bytes] | None = None
+        self.workers: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, *sites: str) -> None:
+        """Start the scheduler, and a worker for each of the sites; ready once all are there."""
+        self.start_scheduler()
+        for site in sites:
+            self.start_worker(site)
+        self.wait_for_workers(*sites)
+
+    def start_scheduler(self) -> None:
+        """The scheduler, at the same address each time."""
+        words = ["--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"]
+        self._scheduler = self._run("scheduler", ["-m", "distributed.cli.dask_scheduler", *words])
+        until(lambda: listens(self.port), "the scheduler listens")
+
+    def start_worker(self, site: str, *, other_version: bool = False) -> None:
+        """A worker; ``other_version``: of another version of vnicaudit."""
+        program = _WORKER.format(before=_OTHER_VERSION if other_version else "")
+        words = ["-c", program, self.address, "--no-nanny", "--no-dashboard", "--host", "127.0.0.1",
+                 "--nthreads", str(_SLOTS), "--resources", f"{site}={_SLOTS}",
+                 "--memory-limit", "0", "--local-directory", str(self._folder)]  # fmt: skip
+        self.workers[site] = self._run(site, words)
+
+    def wait_for_workers(self, *sites: str) -> None:
+        """Wait until each of these sites has a worker that has joined."""
+        for site in sites:
+            until(partial(self._has_joined, site), f"{site} joins")
+
+    def _has_joined(self, site: str) -> bool:
+        return b"Registered to" in self._log(site).read_bytes()
+
+    def kill_worker(self, site: str) -> None:
+        """SIGKILL."""
+        self.workers[site].kill()
+        self.workers[site].wait()
+
+    def kill_scheduler(self) -> None:
+        """SIGKILL."""
+        if self._scheduler is not None:
+            self._scheduler.kill()
+            self._scheduler.wait()
+
+    def stop(self) -> None:
+        """All of it."""
+        for site in self.workers:
+            self.kill_worker(site)
+        self.kill_scheduler()
+
+    def _run(self, name: str, words: list[str]) -> subprocess.Popen[bytes]:
+        if self._keys is not None:
+            words += ["--tls-ca-file", f"{self._keys}/cacert.pem",
+                      "--tls-cert", f"{self._keys}/servercert.pem",
+                      "--tls-key", f"{self._keys}/serverkey.pem"]  # fmt: skip
+        with open(self._log(name), "wb") as log:
+            return subprocess.Popen([sys.executable, *words], stdout=log, stderr=log)
+
+    def _log(self, name: str) -> Path:
+        return self._folder / f"{name}.log"
+
+
+@contextmanager
+def dask_cluster(*sites: str, keys: Path | None = None) -> Iterator[DaskCluster]:
+    """A running cluster with a worker for each of these sites."""
+    with tempfile.TemporaryDirectory(prefix="vnicaudit-dask-") as folder:
+        cluster = DaskCluster(Path(folder), keys)
+        try:
+            cluster.start(*sites)
+            yield cluster
+        finally:
+            cluster.stop()

@@ -1,0 +1,31 @@
+"""Words of messages: how many there are of a thing; of what a user wrote and nobody knows, what he
+may have meant, and how it is quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_SHOWN = 80
+
+
+def count(number: int, word: str) -> str:
+    """``1 domain``, ``12,345 domains``."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def close_to(word: str, known: Sequence[str]) -> str:
+    """``; did you mean '…'?``, or nothing where nothing comes close."""
+    close = closest(word, known)
+    return f"; did you mean {close!r}?" if close else ""
+
+
+def closest(word: str, known: Sequence[str]) -> str:
+    """The known word that was probably meant; empty where none comes close."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, known, 1)), "")
+
+
+def shortened(text: str) -> str:
+    """A user's text, short enough for a message."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

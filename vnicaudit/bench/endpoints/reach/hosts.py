@@ -1,0 +1,117 @@
+"""Transports that pytest-testinfra has: it knows their programs, and how to quote for each.
+
+What it does not have is added here: a limit on time and on what is read, and no shell on this
+machine (its ``run_local`` starts one, in which kubectl's ``--context="%s"`` would be read twice).
+Its backends are made anew for each command, for they hold nothing; so threads do not meet in one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from vnicaudit.bench.endpoints.reach.process import run_here
+from vnicaudit.bench.endpoints.reach.transport import (
+    EndpointUrl,
+    Transport,
+    TransportConnections,
+    TransportModule,
+    TransportOutput,
+)
+from vnicaudit.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    from testinfra.backend.base import BaseBackend, CommandResult
+
+_CONTAINER = r"(\w[\w.-]*@)?\w[\w.-]*"
+_POD = r"\w[\w.-]*"
+_PLAIN = re.compile(r"[A-Za-z0-9_./~:@+=,][A-Za-z0-9_./~:@+=,-]*")
+"""What is passed on of a URL: nothing that a shell or testinfra's templates would change, and
+nothing that begins like an option."""
+
+
+class TestinfraHost:
+    """A host as testinfra reaches it, where its name is of that pattern. Raises UsageError where it
+    is not, MissingExtraError without testinfra."""
+
+    def __init__(self, where: EndpointUrl, form: str, pattern: str) -> None:
+        if re.fullmatch(pattern, where.name, re.ASCII) is None:
+            raise UsageError(f"{where.url}: not an endpoint; it is {form}")
+        self._spec = f"{where.scheme}://{where.name}"
+        self.arguments = _arguments(where)
+        """Those of testinfra's backend."""
+        _needed(where)
+
+    def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
+        """Run a command to its end."""
+        backend = self._backend(seconds)
+        try:
+            result = backend.run(shlex.join(argv))
+        except RuntimeError as error:  # of its ssh backend, where ssh itself fails
+            result = error.args[0]
+        return TransportOutput(result.exit_status, result.stdout_bytes, result.stderr_bytes)
+
+    def close(self) -> None:
+        """There is nothing to leave."""
+
+    def _backend(self, seconds: float) -> BaseBackend:
+        from testinfra.backend import get_backend
+
+        backend = get_backend(self._spec, **self.arguments)
+
+        def run_local(command: str, *args: str) -> CommandResult:
+            answer = run_here(shlex.split(backend.quote(command, *args)), seconds)
+            return backend.result(answer.code, b"", answer.stdout, answer.stderr)
+
+        backend.run_local = run_local
+        backend.encode = _encode  # its own asks the host for its encoding
+        return backend
+
+
+class Containers:
+    """A transport into containers: ``docker exec`` and the like. ``form`` and ``options`` as in
+    TransportModule; ``pattern`` is that of a container's name."""
+
+    def __init__(self, form: str, pattern: str, *options: str) -> None:
+        self.FORM = form
+        self.OPTIONS = (*options, "sudo", "sudo_user")
+        self._pattern = pattern
+
+    def connect(self, where: EndpointUrl, _reach: TransportConnections) -> Transport:
+        """Programs in that container."""
+        return TestinfraHost(where, self.FORM, self._pattern)
+
+
+CONTAINERS: Mapping[str, TransportModule] = {
+    "docker": Containers("docker://[USER@]CONTAINER", _CONTAINER),
+    "kubectl": Containers(
+        "kubectl://POD[?container=C&namespace=N&context=X]",
+        _POD, "container", "namespace", "context", "kubeconfig",
+    ),
+    "podman": Containers("podman://[USER@]CONTAINER", _CONTAINER),
+}  # fmt: skip
+"""Scheme -> transport."""
+
+
+def _needed(where: EndpointUrl) -> None:
+    try:
+        import testinfra.backend  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(f"{where.scheme}://", "hosts") from None
+
+
+def _arguments(where: EndpointUrl) -> dict[str, object]:
+    for option, value in where.options.items():
+        if _PLAIN.fullmatch(value) is None:
+            raise UsageError(f"{where.url}: {option}= has a letter that is not passed on")
+    arguments: dict[str, object] = {
+        option: os.path.expanduser(value) for option, value in where.options.items()
+    }
+    return arguments | {"sudo": where.flag("sudo")}
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

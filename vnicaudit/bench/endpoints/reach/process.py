@@ -1,0 +1,128 @@
+"""Programs of this machine by which endpoints are reached: ``ssh``, ``docker``, ``ip netns``; and
+the transport that is such a program with the command behind it, word for word.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO
+
+from vnicaudit.bench.endpoints.reach.transport import EndpointUrl, TransportOutput
+from vnicaudit.errors import EndpointError
+
+ANSWER_MAX = 8 * 2**20
+"""Bytes: many times what the supervisor answers at once."""
+_POLL_SECONDS = 0.05
+_SOON_SECONDS = 0.001
+_GRACE_SECONDS = 0.5
+
+
+def run_here(argv: Sequence[str], seconds: float, most: int = ANSWER_MAX) -> TransportOutput:
+    """Run a program to its end, with nothing to read and no terminal: ssh and sudo cannot ask, and
+    Ctrl-C does not reach it. Raises EndpointError where it is not there, says more than ``most``
+    bytes, or has not ended in time.
+
+    What it says goes to files: a pipe would stay open for as long as something that it left in the
+    background holds it.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = _started(argv, out, err)
+        try:
+            code = _end_of(process, seconds, (out, err), most)
+        except BaseException:
+            _let_end(process)
+            raise
+        if code is None:
+            raise EndpointError(f"{argv[0]} had no answer within {seconds:g} s")
+        return TransportOutput(code, _output(out, most), _output(err, most))
+
+
+def _started(argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            [os.fsencode(word) for word in argv],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
+    except FileNotFoundError:
+        raise EndpointError(f"this machine has no program {argv[0]}") from None
+    except OSError as error:
+        raise EndpointError(f"{argv[0]} cannot be run here: {error.strerror}") from None
+    except ValueError as error:
+        raise EndpointError(f"{argv[0]} cannot be run here: {error}") from None
+
+
+def _end_of(
+    process: subprocess.Popen[bytes], seconds: float, streams: Sequence[IO[bytes]], most: int
+) -> int | None:
+    """The exit code; None: it was ended because its time was over. It is looked for often in the
+    beginning: most are short."""
+    began = time.monotonic()
+    while process.poll() is None:
+        elapsed = time.monotonic() - began
+        if elapsed > seconds:
+            _kill(process)
+            return None
+        if any(_size(stream) > most for stream in streams):
+            _kill(process)  # no moment of grace: it fills the disk
+            raise _too_much(most)
+        time.sleep(min(_POLL_SECONDS, _SOON_SECONDS + elapsed / 20))
+    return process.returncode
+
+
+def _let_end(process: subprocess.Popen[bytes]) -> None:
+    """A moment to end what it does: a supervisor knows a session that is being made then."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE_SECONDS)
+    _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # sudo's children are not ours to end
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE_SECONDS)
+
+
+def _output(stream: IO[bytes], most: int) -> bytes:
+    """Return all that was printed. Raises EndpointError where it is too much: a program that ended
+    before it was looked at may have printed that."""
+    if _size(stream) > most:
+        raise _too_much(most)
+    stream.seek(0)
+    return stream.read(most)
+
+
+def _too_much(most: int) -> EndpointError:
+    return EndpointError(f"its answer is longer than {most >> 20} MiB")
+
+
+def _size(stream: IO[bytes]) -> int:
+    return os.fstat(stream.fileno()).st_size
+
+
+class Prefixed:
+    """Runs commands behind some words."""
+
+    def __init__(self, words: Sequence[str] = ()) -> None:
+        self._words = tuple(words)
+
+    def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
+        """Run a command to its end."""
+        return run_here((*self._words, *argv), seconds)
+
+    def close(self) -> None:
+        """There is nothing to leave."""
+
+
+def sudo(where: EndpointUrl) -> tuple[str, ...]:
+    """The words for ``sudo=true``; it does not ask for a password."""
+    return ("sudo", "-n", "--") if where.flag("sudo") else ()

@@ -1,0 +1,147 @@
+"""One run of all generators of a dnsperf workload, and what it was."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.engines._dnsperf import options as options
+from vnicaudit.bench.engines._dnsperf.query_run import (
+    Generators,
+    StuckError,
+    concurrent_command,
+    generators,
+)
+from vnicaudit.bench.engines._dnsperf.text import Statistics, statistics
+from vnicaudit.bench.readable import one_line
+from vnicaudit.errors import MeasureError, SilenceError
+from vnicaudit.model.measurement import Ran, Workload
+
+_HELD_BACK = 0.8
+"""Share of the places that has to be taken, on average, for answers to have held dnsperf back."""
+_WRONG = 0.01
+"""Share of answers that are errors at which the server does not serve this."""
+_MESSAGES = ("-O", "suppress=timeouts,congestion,sendfailed,unexpected")
+"""One line for each query lost would be work for the generator, and fill its output."""
+_HISTOGRAM = ("-O", "latency-histogram")
+_MARGIN = 10.0
+"""Seconds beyond those that are measured: to start, and to wait for the last answers. dnsperf does
+not always end by itself: 2.10 was seen waiting for ever for answers that came late (its changelog
+says that 2.11 no longer counts queries below zero), 2.14 on TCP connections that were refused."""
+
+
+QueryCount = Literal["sent", "completed", "lost_queries", "useful", "unexpected"]
+"""Counters of one generator."""
+
+
+class DnsperfBatch(NamedTuple):
+    """All generators of one run, together."""
+
+    statistics: tuple[Statistics, ...]
+    seconds: float
+    """For which queries were sent."""
+    places: int
+    """Of all generators."""
+    busiest: float | None
+
+    def total(self, name: QueryCount) -> int:
+        """Sum up a counter of all generators."""
+        return sum(int(getattr(one, name)) for one in self.statistics)
+
+    @property
+    def share_taken(self) -> float:
+        """Share of the places that was taken, on average."""
+        answered = sum(one.completed * one.mean / 1e6 for one in self.statistics)
+        lost = self.total("lost_queries") * min(options.TIMEOUT, self.seconds)
+        return (answered + lost) / self.seconds / self.places
+
+    @property
+    def held_back(self) -> bool:
+        """True where waiting for answers kept the generators from sending more."""
+        return self.share_taken >= _HELD_BACK
+
+
+class DnsperfJob:
+    """One measurement: what it runs, and what is kept of it."""
+
+    def __init__(self, workload: Workload, ends: Ends) -> None:
+        self.workload, self.ends = workload, ends
+        self.options = options.options_of(workload)
+        self.raw: list[Ran] = []
+        self.details: dict[str, str | float | int | bool | None] = {}
+        self.completed = 0
+        self._query_run = options.query_run(workload, self.options, ends)
+        self._output = ends.peer.put_file("dnsperf-output", b"")
+        said = ends.peer.run(("dnsperf", "-H"))
+        self._has = said.stdout + said.stderr
+
+    def run(self, load: options.Load, *, observed: bool) -> DnsperfBatch:
+        """Run all generators; with ``observed``, see how busy they are and, where this dnsperf can,
+        how long each answer took. What got stuck is run once more. Raises MeasureError where one
+        of them did not measure."""
+        try:
+            return self._run(load, observed=observed)
+        except StuckError:
+            return self._run(load, observed=observed)
+
+    def _run(self, load: options.Load, *, observed: bool) -> DnsperfBatch:
+        count = self.workload.generators
+        argv = options.command(self._query_run, load, self._extra(observed=observed))
+        # whole seconds are what every sleep(1) takes
+        after = max(int(load.seconds) - 1, 0) if observed else 0
+        script = concurrent_command(argv, count=count, output=self._output, observe_after=after)
+        found = self._generators(
+            self.ends.peer.run(script, seconds=load.seconds + _MARGIN), argv, after
+        )
+        connected = self.options.transport == "tcp"
+        each = tuple(_statistics_of(ran, connected=connected) for ran in found.runs)
+        batch = DnsperfBatch(each, load.seconds, count * load.places, found.busiest)
+        self.completed += batch.total("completed")
+        return batch
+
+    def _extra(self, *, observed: bool) -> tuple[str, ...]:
+        histogram = observed and "latency-histogram" in self._has
+        messages = _MESSAGES if "suppress" in self._has else ()
+        return (*messages, *(_HISTOGRAM if histogram else ()))
+
+    def _generators(self, ran: Ran, argv: tuple[str, ...], observe_after: int) -> Generators:
+        try:
+            found = generators(ran, argv, observe_after)
+        except MeasureError:
+            self.raw.append(ran)
+            raise
+        self.raw.extend(found.runs)
+        return found
+
+
+def _statistics_of(ran: Ran, *, connected: bool) -> Statistics:
+    """Statistics that one generator measured. Its exit code is 0 whatever happened, unless it never
+    began; then MeasureError is raised."""
+    if ran.code != 0:
+        said = one_line(ran.stderr.strip() or ran.stdout)
+        raise MeasureError(f"dnsperf ended with exit code {ran.code}: {said}")
+    return statistics(ran.stdout, connected=connected)
+
+
+def must_answer(batch: DnsperfBatch, job: DnsperfJob) -> None:
+    """Raises MeasureError where the server does not answer, or answers with errors."""
+    where = f"{job.ends.address} port {job.options.port} ({job.options.transport})"
+    completed = batch.total("completed")
+    if not completed:
+        raise SilenceError(f"no query was answered: is there a DNS server at {where}?")
+    shares = _shares(batch)
+    job.details |= {f"rcode_{code}": share for code, share in shares.items()}
+    if batch.total("useful") < (1 - _WRONG) * completed:
+        said = ", ".join(f"{code} {share:.0f} %" for code, share in shares.items())
+        names = job.options.queries or ", ".join(job.options.lines)
+        raise MeasureError(f"the server at {where} answers {said}: does it serve {names}?")
+
+
+def _shares(batch: DnsperfBatch) -> dict[str, float]:
+    """Response code -> per cent of all answers."""
+    completed = batch.total("completed")
+    codes = dict.fromkeys(code for one in batch.statistics for code in one.codes)
+    return {
+        code: round(100 * sum(one.codes.get(code, 0) for one in batch.statistics) / completed, 2)
+        for code in codes
+    }

@@ -1,0 +1,1 @@
+"""The programs of any engine: checks of their options, servers that listen."""

@@ -1,0 +1,40 @@
+"""Registry of load generators and guard rails: a module in ``bench/engines/`` is a load generator,
+one in ``bench/guards/`` a guard rail, by being there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import vnicaudit.bench.engines
+import vnicaudit.bench.guards
+from vnicaudit.base.registry import PluginSource, Registry
+from vnicaudit.bench.contract import Engine, Guard
+
+if TYPE_CHECKING:
+    from vnicaudit.bench.engines import dnsperf, iperf3, netperf, rr
+    from vnicaudit.bench.guards import addresses, counters, path_mtu, ping
+
+    _ENGINES: tuple[Engine, ...] = (dnsperf, iperf3, netperf, rr)
+    _GUARDS: tuple[Guard, ...] = (addresses, counters, path_mtu, ping)
+
+RETIRED_ENGINES = {
+    "uperf": 'engine = "rr" has the same patterns (rr1c-AxB, str-readxN, str-writexN), with '
+    "percentiles, and needs nothing installed"
+}
+"""Engines of earlier versions -> what to use in their place. Their results are still read."""
+
+ENGINES: Registry[Engine] = Registry(
+    "engine", vnicaudit.bench.engines, Engine, retired=RETIRED_ENGINES
+)
+GUARDS: Registry[Guard] = Registry("guard rail", vnicaudit.bench.guards, Guard)
+
+
+class BenchPlugins(NamedTuple):
+    """By what is measured, and what is looked at besides."""
+
+    engines: PluginSource[Engine] = ENGINES
+    guards: PluginSource[Guard] = GUARDS
+
+
+SHIPPED = BenchPlugins()
+"""Those of this program."""

@@ -1,0 +1,30 @@
+"""Functions that the workers of a Dask cluster call, by their names: each takes and returns bytes
+(:mod:`vnicaudit.fleet.running.engines.wire`), so that no object of this program is pickled."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from vnicaudit.fleet.running.engines.wire import encoded
+from vnicaudit.fleet.running.engines.worker import read_for_controller
+
+if TYPE_CHECKING:
+    from vnicaudit.fleet.running.engines.one_try import ReadHost
+
+
+def version() -> bytes:
+    """The version of this program."""
+    return encoded(None)
+
+
+def read_host(order: bytes) -> bytes:
+    """Read a host, as a controller ordered."""
+    return read_for_controller(order, _reader())
+
+
+@cache
+def _reader() -> ReadHost:
+    from vnicaudit.cli.wiring.platforms import every_platform
+
+    return every_platform().read_live

@@ -1,0 +1,124 @@
+"""What a controller and its workers say to each other: MessagePack with the versions of both, never
+objects of this program. A record is read by the version alone that wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from vnicaudit import __version__
+from vnicaudit.errors import RefusedError
+from vnicaudit.model.decoding import msgpack_decoder
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.fleet import InventoryHost
+from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.live import LiveDomain, LiveOptions
+from vnicaudit.model.report import LostRead, ReadError
+from vnicaudit.model.traffic import HostTraffic
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Met
+
+T = TypeVar("T")
+
+_FORMAT = 1
+"""Of the envelope, which every version can read."""
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+class OtherVersionError(RefusedError):
+    """A message of another version of this program, which is the message of the error."""
+
+
+class _Envelope(msgspec.Struct, frozen=True, array_like=True):
+    format: int
+    version: str
+    body: msgspec.Raw = msgspec.Raw()
+
+
+class HostOrder(msgspec.Struct, frozen=True):
+    """A host that a worker is to read. ``plain``: the options of hosts that have none of their own;
+    ``deadline``: in seconds."""
+
+    host: InventoryHost
+    plain: LiveOptions
+    deadline: float
+
+
+class _Item(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One of these. ``on``: which of the answer's ``configs`` is that of a live domain's host."""
+
+    host: Host | None = None
+    domain: Domain | None = None
+    on: int | None = None
+    traffic: HostTraffic | None = None
+    error: ReadError | None = None
+    lost: LostRead | None = None
+
+
+class HostAnswer(msgspec.Struct, frozen=True):
+    """What a worker read of a host. ``refused``: why it read nothing, where that is no fault of
+    the host."""
+
+    worker: str
+    refused: str = ""
+    items: tuple[_Item, ...] = ()
+    configs: tuple[HostConfig, ...] = ()
+
+    def met(self) -> list[Met]:
+        """The items, as a reader yields them."""
+        return [self._one(item) for item in self.items]
+
+    def _one(self, item: _Item) -> Met:
+        if item.domain is not None:
+            return item.domain if item.on is None else LiveDomain(item.domain, self._config(item))
+        for one in (item.host, item.traffic, item.lost, item.error):
+            if one is not None:
+                return one
+        raise ValueError("an item of no kind")
+
+    def _config(self, item: _Item) -> HostConfig:
+        return self.configs[item.on or 0]
+
+
+def answer_of(worker: str, items: Iterable[Met]) -> HostAnswer:
+    """The answer that has these items. What nothing is judged by is left out."""
+    places: dict[HostConfig, int] = {}
+    told = tuple(one for item in items if (one := _item(item, places)) is not None)
+    return HostAnswer(worker, items=told, configs=tuple(places))
+
+
+def _item(item: Met, places: dict[HostConfig, int]) -> _Item | None:
+    if isinstance(item, LiveDomain):
+        return _Item(domain=item.domain, on=places.setdefault(item.host, len(places)))
+    if isinstance(item, Domain):
+        return _Item(domain=item)
+    if isinstance(item, Host):
+        return _Item(host=item)
+    if isinstance(item, HostTraffic):
+        return _Item(traffic=item)
+    if isinstance(item, LostRead):
+        return _Item(lost=item)
+    return _Item(error=item) if isinstance(item, ReadError) else None
+
+
+def encoded(record: msgspec.Struct | None) -> bytes:
+    """The bytes of a record; None: of the version alone."""
+    body = msgspec.Raw(_ENCODER.encode(record))
+    return _ENCODER.encode(_Envelope(_FORMAT, __version__, body))
+
+
+def decoded(data: bytes, kind: type[T]) -> T:
+    """The record of such bytes. Raises OtherVersionError, and ValueError for what is none."""
+    check_version(data)
+    return msgpack_decoder(kind).decode(msgpack_decoder(_Envelope).decode(data).body)
+
+
+def check_version(data: bytes) -> None:
+    """Raises OtherVersionError where another version wrote it, ValueError where it is nothing of
+    ours."""
+    envelope = msgpack_decoder(_Envelope).decode(data)
+    if (envelope.format, envelope.version) != (_FORMAT, __version__):
+        raise OtherVersionError(envelope.version)

@@ -1,0 +1,32 @@
+"""A worker's part of an audit of a fleet: one host is read, and what was read is sent back."""
+
+from __future__ import annotations
+
+import socket
+
+from vnicaudit import __version__
+from vnicaudit.errors import VnicauditError
+from vnicaudit.fleet.running.engines.one_try import ReadHost, one_try
+from vnicaudit.fleet.running.engines.wire import (
+    HostAnswer,
+    HostOrder,
+    OtherVersionError,
+    answer_of,
+    decoded,
+    encoded,
+)
+
+
+def read_for_controller(order: bytes, read: ReadHost) -> bytes:
+    """Read the host of an order with what reads hosts here; the answer. One to a controller of
+    another version can still be told to be that."""
+    worker = socket.gethostname()
+    try:
+        asked = decoded(order, HostOrder)
+        items = one_try(read, asked.host, asked.plain, asked.deadline)
+    except OtherVersionError as error:
+        text = f"it has vnicaudit {__version__}, the controller {error}"
+        return encoded(HostAnswer(worker, text))
+    except VnicauditError as error:
+        return encoded(HostAnswer(worker, str(error)))
+    return encoded(answer_of(worker, items))

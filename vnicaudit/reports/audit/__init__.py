@@ -1,0 +1,1 @@
+"""Reports of the commands that audit: formats of findings, one NIC explained, the rules."""

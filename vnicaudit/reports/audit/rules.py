@@ -1,0 +1,89 @@
+"""The catalogue of rules, and one rule's manual page."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+
+from vnicaudit.model.report import RULES_SCHEMA, RuleInfo
+from vnicaudit.reports.encode import encode_items
+from vnicaudit.reports.findings.finding_text import SEVERITY
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.table.columns import columns, row_with_text
+from vnicaudit.reports.table.model import Part
+from vnicaudit.reports.wrap import Piece
+from vnicaudit.reports.writer import Options
+
+_READABLE = 100
+"""Running text is not set wider than this."""
+
+
+def catalogue_json(rules: Sequence[RuleInfo]) -> str:
+    """``vnicaudit.rules/1``, one rule per line; no line break at the end."""
+    return f'{{"schema":"{RULES_SCHEMA}",\n"rules":[\n{encode_items(rules)}]}}'
+
+
+def catalogue_text(rules: Sequence[RuleInfo], options: Options) -> str:
+    """One entry per rule: id, severity, name and summary; no line break at the end."""
+    paint = Paint(color=options.color)
+    rows = columns(
+        (
+            (Part(rule.id, style="name"), Part(rule.severity, style=rule.severity), Part(rule.name))
+            for rule in rules
+        ),
+        paint,
+        least=(0, SEVERITY),
+    )
+    summaries = (rule.summary for rule in rules)
+    return _listed(rows, summaries, options.width, "")
+
+
+def groups_text(rules: Sequence[RuleInfo], options: Options) -> str:
+    """The groups that rules are in, each with its rules; no line break at the end. Empty where
+    there are none."""
+    groups = sorted({group for rule in rules for group in rule.groups})
+    if not groups:
+        return ""
+    rows = columns(((Part(group, style="name"),) for group in groups), Paint(color=options.color))
+    ids = (", ".join(rule.id for rule in rules if group in rule.groups) for group in groups)
+    listed = _listed(rows, ids, options.width, "  ")
+    return f"Groups, for --select and --ignore:\n{listed}"
+
+
+def manual_text(rule: RuleInfo, options: Options) -> str:
+    """A rule's manual page: rendered for a terminal with colour, else the Markdown as it is; no
+    line break at the end."""
+    groups = f"Groups: {', '.join(rule.groups)}. " if rule.groups else ""
+    page = f"# {rule.id} {rule.name}\n\nSeverity: {rule.severity}. {groups}{rule.manual}"
+    page = page.rstrip() + settings_section(rule)
+    return _rendered(page, options.width).rstrip() if options.color else page
+
+
+def settings_section(rule: RuleInfo) -> str:
+    """The settings of a rule as a section of its manual; empty where it has none."""
+    if not rule.settings:
+        return ""
+    rows = "\n".join(
+        f"* `{each.name} = {each.default}` (the default): {each.meaning}" for each in rule.settings
+    )
+    return f"\n\n## Settings\n\nIn `vnicaudit.toml`, below `[rules.{rule.id}]`:\n\n{rows}"
+
+
+def _listed(rows: list[list[Piece]], texts: Iterable[str], width: int, first: str) -> str:
+    lines = (
+        row_with_text(row, text, width, first, "    ")
+        for row, text in zip(rows, texts, strict=True)
+    )
+    return "".join(lines).removesuffix("\n")
+
+
+def _rendered(page: str, width: int) -> str:
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    text = io.StringIO()
+    console = Console(
+        file=text, width=min(width, _READABLE), force_terminal=True, color_system="standard"
+    )
+    console.print(Markdown(page, code_theme="ansi_dark"))
+    return text.getvalue()

@@ -1,0 +1,109 @@
+"""Throughput of a line: as text, or as ``vnicaudit.line-rate/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from vnicaudit.bench.line_rate import LineRate
+from vnicaudit.reports.bench.words.quantity import scale_of
+from vnicaudit.reports.encode import encode
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.table.columns import columns
+from vnicaudit.reports.table.model import Part
+from vnicaudit.reports.table.text import GAP
+from vnicaudit.reports.writer import Options
+
+_WIDTHS = (22, 13, 0)
+"""Of columns, at least: both tables are alike."""
+
+LINE_RATE_SCHEMA: Literal["vnicaudit.line-rate/1"] = "vnicaudit.line-rate/1"
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """A goodput in bit/s, and what part of the line's that is, per cent."""
+
+    goodput: float
+    of_tcp: float
+    of_udp: float
+
+
+class LineRateReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.line-rate/1``: what a line carries at best."""
+
+    schema: Literal["vnicaudit.line-rate/1"] = LINE_RATE_SCHEMA
+    line: LineRate
+    share: Share | None = None
+    """Of the goodput that was asked about."""
+
+
+def report(line: LineRate, goodput: float | None) -> LineRateReport:
+    """With what part of it ``goodput`` (bit/s) is."""
+    if goodput is None:
+        return LineRateReport(line=line)
+    share = Share(goodput=goodput, of_tcp=100 * goodput / line.tcp, of_udp=100 * goodput / line.udp)
+    return LineRateReport(line=line, share=share)
+
+
+def to_json(found: LineRateReport) -> str:
+    """The document ``vnicaudit.line-rate/1``, as JSON."""
+    return f"{encode(found)}\n"
+
+
+def render(found: LineRateReport, options: Options) -> Iterator[str]:
+    """In pieces: the line, goodput, packets, and the share that was asked about."""
+    line = found.line
+    paint = Paint(color=options.color)
+    yield paint("name", f"{_bits(line.speed)}, {framing(line)}") + "\n"
+    beside = f"{line.overhead} B on the line beside each packet"
+    yield f"  {beside}, {line.tcp_payload} B of data in one of TCP\n\n"
+    goodputs = (
+        (name, _bits(rate), f"{100 * rate / line.speed:.2f} %") for name, rate in _goodputs(line)
+    )
+    yield from _table([("goodput", "at most", "of the line"), *goodputs], paint)
+    yield "\n"
+    packets = ((f"{entry.frame} B", _packets(entry.rate)) for entry in line.packet_rates)
+    yield from _table([("frames", "at most"), *packets], paint)
+    if found.share is not None:
+        yield f"\n{_share_sentence(found.share)}\n"
+
+
+def _table(rows: Iterable[Sequence[str]], paint: Paint) -> Iterator[str]:
+    parts = [[Part(text) for text in row] for row in rows]
+    for cells in columns(parts, paint, least=_WIDTHS[: len(parts[0])], numbers={1}):
+        yield f"  {GAP.join(cell.painted for cell in cells).rstrip()}\n"
+
+
+def framing(line: LineRate) -> str:
+    """``MTU 1500, IPv4 in vxlan over IPv4``."""
+    how = line.framing
+    outer = f" over IPv{how.outer}" if how.encapsulation not in ("none", "vlan") else ""
+    inside = "" if how.encapsulation == "none" else f" in {how.encapsulation}{outer}"
+    return f"MTU {how.mtu}, IPv{how.ip}{inside}"
+
+
+def _goodputs(line: LineRate) -> Iterator[tuple[str, float]]:
+    if line.framing.timestamps:
+        yield "TCP", line.tcp
+    yield "TCP without timestamps", line.tcp_without_timestamps
+    yield "UDP", line.udp
+
+
+def _share_sentence(share: Share) -> str:
+    beyond = ": more than one such line carries" if share.of_udp > 100 else ""
+    return (
+        f"{_bits(share.goodput)} is {share.of_tcp:.2f} % of what TCP can carry here, "
+        f"{share.of_udp:.2f} % of what UDP can{beyond}"
+    )
+
+
+def _bits(rate: float) -> str:
+    factor, unit = scale_of(rate, "goodput")
+    return f"{rate / factor:.5g}{unit}"
+
+
+def _packets(rate: float) -> str:
+    factor, unit = scale_of(rate, "packet_rate")
+    return f"{rate / factor:.5g}{unit}"

@@ -1,0 +1,1 @@
+"""Findings as text: one by one, or put together by what they have in common."""
