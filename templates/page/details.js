@@ -21,23 +21,41 @@ class Details {
   /** Show a row of the NICs or of the findings. step: shows the row before or behind it. */
   show(view, row, step) {
     this.step = step;
+    if (view === "settled") this.fill(this.page.settled.field("name").text(row), this.settled(row));
+    else this.showNic(view, row);
+    if (!this.dialog.open) this.dialog.showModal();
+    this.dialog.scrollTop = 0;
+  }
+
+  showNic(view, row) {
     const { data, links } = this.page;
     const nic = view === "nics" ? row : links.nicOf[row];
     const subject = (view === "nics" ? data.nic : data.finding).subject.numbers[row];
     const findings = nic < 0 ? [row] : this.findingsOf(nic, subject);
     if (view === "findings") findings.sort((a, b) => (b === row) - (a === row));
+    this.fill(this.title(subject, nic), [
+      ...findings.map((finding) => this.finding(finding)),
+      ...(findings.length ? [] : [element("p", { className: "quiet" }, "No problem is known of this NIC.")]),
+      ...(nic < 0 ? [] : this.chain(nic)), ...this.about(subject, nic, findings[0]), ...this.commands(subject, nic)]);
+  }
+
+  fill(title, parts) {
     const bar = element("div", { className: "bar" },
-      element("h2", { id: "details-title" }, this.title(subject, nic)),
+      element("h2", { id: "details-title" }, title),
       this.button("\u2039", "Previous row (left arrow)", () => this.step(-1)),
       this.button("\u203a", "Next row (right arrow)", () => this.step(1)),
       Object.assign(this.button("Close", "Close (Esc)", () => this.dialog.close()), { autofocus: true }));
-    const inner = element("div", { className: "inner" },
-      ...findings.map((finding) => this.finding(finding)),
-      ...(findings.length ? [] : [element("p", { className: "quiet" }, "No problem is known of this NIC.")]),
-      ...(nic < 0 ? [] : this.chain(nic)), ...this.about(subject, nic, findings[0]), ...this.commands(subject, nic));
-    this.dialog.replaceChildren(bar, inner);
-    if (!this.dialog.open) this.dialog.showModal();
-    this.dialog.scrollTop = 0;
+    this.dialog.replaceChildren(bar, element("div", { className: "inner" }, ...parts));
+  }
+
+  /** A finding that is not open: all that is known of it. */
+  settled(row) {
+    const list = element("dl");
+    for (const [id, label] of SETTLED_FIELDS) {
+      const text = this.page.settled.field(id).text(row);
+      if (text) list.append(element("dt", {}, label), element("dd", {}, text));
+    }
+    return [list];
   }
 
   title(subject, nic) {

@@ -1,26 +1,41 @@
-// Findings and NICs put together: by problem, host, owner or image.
+// Findings and NICs put together: by problem, host, owner or image; all of them, or those of a site.
 
 const counter = (size) => new Uint32Array(size);
 
-/** A table with a row for each text of a column of subjects. */
-function subjectGroups(data, links, id, label, more = []) {
-  const column = data.subject[id];
-  const names = [...column.values];
-  const used = counter(names.length + more.length);
-  for (const code of column.codes) used[code] = 1;
-  const known = new Set(names);
-  for (const name of more) if (!known.has(name)) { used[names.length] = 1; names.push(name); }
-  const groupOf = (subject) => column.codes[subject];
-  return groupTable(data, links, id, label, names, used, groupOf);
+/** Whether a subject counts: all do, where no site is chosen. */
+function ofSite(data, site) {
+  if (site === null) return () => true;
+  const { codes, values } = data.subject.site, flags = Uint8Array.from(values, (text) => text === site);
+  return (subject) => flags[codes[subject]];
 }
 
-function groupTable(data, links, id, label, names, used, groupOf) {
+/** A table with a row for each text of a column of subjects. more: rows beside those. */
+function subjectGroups(data, links, id, label, site = null, more = []) {
+  const column = data.subject[id], counts = ofSite(data, site);
+  const names = [...column.values];
+  const used = counter(names.length + more.length);
+  column.codes.forEach((code, subject) => { if (counts(subject)) used[code] = 1; });
+  const known = new Set(names);
+  for (const name of more) if (!known.has(name)) { used[names.length] = 1; names.push(name); }
+  const table = groupTable(data, links, id, label, { names, used, groupOf: (subject) => column.codes[subject], counts });
+  return sited(table, site);
+}
+
+/** Where a site can be chosen, the group says which it is of, and leads to findings of that. */
+function sited(table, site) {
+  const drill = table.drill;
+  if (site !== null) table.drill = (row) => ({ ...drill(row), site });
+  return table;
+}
+
+function groupTable(data, links, id, label, { names, used, groupOf, counts }) {
   const size = names.length;
   const sums = { nics: counter(size), slow: counter(size), affected: counter(size), problems: counter(size) };
   for (const word of SEVERITIES) sums[word] = counter(size);
   const subjects = data.nic.subject.numbers, path = data.nic.path;
   const slow = path.codeOf("slow");
   for (let row = 0; row < subjects.length; row++) {
+    if (!counts(subjects[row])) continue;
     const group = groupOf(subjects[row]);
     sums.nics[group]++;
     if (path.codes[row] === slow) sums.slow[group]++;
@@ -29,6 +44,7 @@ function groupTable(data, links, id, label, names, used, groupOf) {
   const owners = data.finding.subject.numbers, severity = data.finding.severity;
   const words = severity.values.map((word) => sums[word]);
   for (let row = 0; row < owners.length; row++) {
+    if (!counts(owners[row])) continue;
     const group = groupOf(owners[row]);
     sums.problems[group]++;
     const sum = words[severity.codes[row]];
@@ -55,7 +71,7 @@ function smaller(rows, names, sums, id, label) {
 /** Hosts, those that could not be read too, with how reading them went. */
 function hostGroups(data, links) {
   const hosts = new Map(data.facts.hosts.map((host) => [host.name, host]));
-  const table = subjectGroups(data, links, "host", data.facts.host_word, [...hosts.keys()]);
+  const table = subjectGroups(data, links, "host", data.facts.host_word, null, [...hosts.keys()]);
   const words = { ok: "", partial: "read in part", failed: "not read" };
   const of = (name) => {
     const host = hosts.get(name);
@@ -64,7 +80,8 @@ function hostGroups(data, links) {
   };
   const texts = (values) => Object.assign(new TextColumn(null), { split: values });
   const site = table.names.map((name) => hosts.get(name)?.site || "");
-  for (const [id, label, values] of [["status", "Reading", table.names.map(of)], ["site", "Site", site]]) {
+  const why = table.names.map((name) => hosts.get(name)?.error || "");
+  for (const [id, label, values] of [["status", "Reading", table.names.map(of)], ["site", "Site", site], ["why", "Because", why]]) {
     table.fields.set(id, Object.assign(new Field(id, label, texts(values)), { size: table.size }));
     table.searched.push(table.field(id));
   }
@@ -72,35 +89,37 @@ function hostGroups(data, links) {
 }
 
 /** A table with a row for each rule that has findings. */
-function ruleGroups(data, links) {
-  const rule = data.finding.rule, size = rule.size, rows = data.finding.subject.numbers;
+function ruleGroups(data, links, site) {
+  const rule = data.finding.rule, size = rule.size, rows = data.finding.subject.numbers, counts = ofSite(data, site);
   const problems = counter(size), worst = new Uint8Array(size), nics = counter(size), hosts = counter(size);
   const ranks = data.finding.severity.ranks(), severity = data.finding.severity.codes;
   const lastNic = new Int32Array(size).fill(-2);
   const hostOf = data.subject.host, seen = new Uint8Array(size * hostOf.size);
   for (let row = 0; row < rows.length; row++) {
+    if (!counts(rows[row])) continue;
     const code = rule.codes[row], nic = links.nicOf[row], host = code * hostOf.size + hostOf.codes[rows[row]];
     problems[code]++;
     worst[code] = Math.max(worst[code], ranks[severity[row]]);
     if (nic >= 0 && nic !== lastNic[code]) { nics[code]++; lastNic[code] = nic; }
     if (!seen[host]) { seen[host] = 1; hosts[code]++; }
   }
-  return ruleTable(data, { problems, nics, hosts }, worst);
+  return sited(ruleTable(data, { problems, nics, hosts }, worst), site);
 }
 
 function ruleTable(data, sums, worst) {
-  const ids = data.finding.rule.values, rules = data.facts.rules;
+  const rules = data.facts.rules, at = [...sums.problems.keys()].filter((code) => sums.problems[code]);
+  const ids = at.map((code) => data.finding.rule.values[code]);
   const texts = (of) => Object.assign(new TextColumn(null), { split: ids.map(of) });
-  const worstColumn = Object.assign(new OrderedColumn(null, worst, SEVERITIES), { split: ["", ...SEVERITIES] });
-  const size = data.finding.subject.size ? ids.length : 0;
-  const table = new Table(size, [
+  const numbers = (all) => new NumberColumn(Uint32Array.from(at, (code) => all[code]));
+  const worstColumn = Object.assign(new OrderedColumn(null, Uint8Array.from(at, (code) => worst[code]), SEVERITIES), { split: ["", ...SEVERITIES] });
+  const table = new Table(ids.length, [
     new Field("severity", "Severity", worstColumn),
     new Field("rule", "Rule", texts((id) => id)),
     new Field("title", "Problem", texts((id) => (rules[id] ? rules[id].name : id))),
     new Field("summary", "In words", texts((id) => (rules[id] ? rules[id].summary : ""))),
-    new Field("problems", "Problems", new NumberColumn(sums.problems)),
-    new Field("nics", "NICs", new NumberColumn(sums.nics)),
-    new Field("hosts", "Hosts", new NumberColumn(sums.hosts)),
+    new Field("problems", "Problems", numbers(sums.problems)),
+    new Field("nics", "NICs", numbers(sums.nics)),
+    new Field("hosts", "Hosts", numbers(sums.hosts)),
   ], ["rule", "title", "summary"]);
   table.drill = (row) => ({ rule: ids[row] });
   return table;

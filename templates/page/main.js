@@ -10,6 +10,7 @@ class Page {
     this.links = joined(data);
     this.nics = nicTable(data, this.links);
     this.findings = findingTable(data, this.links);
+    this.settled = settledTable(data);
     this.tables = {};
     this.grid = new Grid(byId("grid"), { onSort: (id) => this.sortBy(id), onOpen: (row) => this.open(row) });
     this.details = new Details(byId("details"), this);
@@ -40,7 +41,6 @@ class Page {
 
   /** Show what the address says. */
   route() {
-    const before = this.state;
     this.state = addressRead(location.hash);
     const { view, row } = this.state, is = VIEWS[view];
     for (const link of document.querySelectorAll("nav a")) {
@@ -51,15 +51,20 @@ class Page {
     byId("list").hidden = !is;
     if (row === null && byId("details").open) byId("details").close();
     if (!is) return;
-    if (!before || before.view !== view || !this.table) this.showView(is);
+    this.showView(is);
     byId("search").value = this.state.q;
     this.refill();
     if (row !== null && this.table.size > Number(row)) this.open(Number(row));
   }
 
+  /** The site that the groups of this view are of; null: all. Other views filter rows by it. */
+  siteOf(is) { return is.group && is.of.length > 1 ? this.state.chosen.site ?? null : null; }
+
   showView(is) {
-    if (!this.tables[this.state.view]) this.tables[this.state.view] = is.of(this);
-    this.table = this.tables[this.state.view];
+    const site = this.siteOf(is), key = `${this.state.view} ${site ?? ""}`;
+    const table = (this.tables[key] = this.tables[key] || is.of(this, site));
+    if (this.table === table) return;
+    this.table = table;
     byId("list-title").textContent = is.title;
     this.grid.show(this.table, is.columns.filter((column) => this.isWorth(column.id)), "");
   }
@@ -100,15 +105,18 @@ class Page {
     byId("selects").replaceChildren(...listed.map((id) => this.choice(id)).filter(Boolean));
     const others = Object.entries(chosen).filter(([id]) => !listed.includes(id) || !this.choiceOf(id));
     byId("chips").replaceChildren(...others.map(([id, value]) => {
-      const label = `${this.table.field(id)?.label ?? id}: ${value || "not known"}`;
+      const label = `${this.choiceField(id)?.label ?? id}: ${value || "not known"}`;
       const button = element("button", { type: "button", "aria-label": `Remove the filter ${label}`, title: "Remove this filter" }, `${label} \u00d7`);
       button.addEventListener("click", () => this.choose(id, null));
       return button;
     }));
   }
 
+  /** The field that a list to choose from is of: groups have the site of what is in them. */
+  choiceField(id) { return this.table.field(id) || (id === "site" ? this.nics.field(id) : undefined); }
+
   choiceOf(id) {
-    const field = this.table.field(id);
+    const field = this.choiceField(id);
     this.table.choices = this.table.choices || {};
     if (!(id in this.table.choices)) {
       const counts = field.column.size <= MOST_TEXTS ? field.counts().filter(([text]) => text) : [];
@@ -121,10 +129,11 @@ class Page {
   choice(id) {
     const counts = this.choiceOf(id);
     if (!counts || !counts.length) return null;
-    const label = this.table.field(id).label, chosen = this.state.chosen[id] ?? "";
+    const label = this.choiceField(id).label, chosen = this.state.chosen[id] ?? "";
+    const isNumber = this.table.field(id) !== undefined;
     const options = id === "severity"
       ? [...SEVERITIES].reverse().map((word) => [word, word === "error" ? "error" : `${word} or worse`])
-      : counts.map(([text, count]) => [text, `${text} (${count.toLocaleString("en")})`]);
+      : counts.map(([text, count]) => [text, isNumber ? `${text} (${count.toLocaleString("en")})` : text]);
     const select = element("select", { "aria-label": label }, element("option", { value: "" }, `${label}: all`),
       ...options.map(([value, text]) => element("option", { value, selected: value === chosen }, text)));
     if (chosen && !options.some(([value]) => value === chosen)) select.append(element("option", { value: chosen, selected: true }, chosen));
@@ -160,7 +169,9 @@ class Page {
     const rowOnly = Object.keys(difference).join() === "row";
     this.state = { ...this.state, ...difference };
     keepAddress(addressOf(this.state));
-    if (!rowOnly) this.refill();
+    if (rowOnly) return;
+    this.showView(VIEWS[this.state.view]);
+    this.refill();
   }
 
   open(row) {

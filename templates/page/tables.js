@@ -98,6 +98,18 @@ function nicTable(data, links) {
   ], ["name", "mac", "host", "server", "uuid", "model", "connection", "device", "image", "project", "file"]);
 }
 
+const SETTLED_FIELDS = [
+  ["state", "State"], ["severity", "Severity"], ["rule", "Rule"], ["title", "Problem"], ["name", "Guest"], ["mac", "MAC address"],
+  ["host", "Host"], ["site", "Site"], ["owner", "Owner"], ["message", "What was wrong"], ["reason", "Accepted because"],
+  ["since", "First seen"], ["until", "Ended"],
+];
+
+/** Findings that were fixed, are gone, or are accepted. */
+function settledTable(data) {
+  return new Table(data.settled.state.codes.length, SETTLED_FIELDS.map(([id, label]) => new Field(id, label, data.settled[id])),
+    ["rule", "title", "name", "mac", "host", "message", "owner", "reason"]);
+}
+
 function findingTable(data, links) {
   const subject = data.finding.subject.numbers, nic = links.nicOf;
   const names = (row, mark) => mark === 3 ? (nic[row] < 0 ? "" : data.nic.mac.value(nic[row]))

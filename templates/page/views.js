@@ -17,7 +17,8 @@ const GROUP_COLUMNS = [
 
 const VIEWS = {
   problems: {
-    title: "Problems", of: (page) => ruleGroups(page.data, page.links), sort: "-severity", group: true,
+    title: "Problems", sort: "-severity", group: true, choices: ["site"],
+    of: (page, site) => ruleGroups(page.data, page.links, site),
     columns: [
       severity("6.5rem"),
       { id: "rule", track: "5.5rem", kind: "quiet" },
@@ -32,12 +33,12 @@ const VIEWS = {
     of: (page) => hostGroups(page.data, page.links),
   },
   owners: {
-    title: "Owners", sort: "-problems", group: true, columns: GROUP_COLUMNS,
-    of: (page) => subjectGroups(page.data, page.links, "owner", "Owner"),
+    title: "Owners", sort: "-problems", group: true, columns: GROUP_COLUMNS, choices: ["site"],
+    of: (page, site) => subjectGroups(page.data, page.links, "owner", "Owner", site),
   },
   images: {
-    title: "Images", sort: "-problems", group: true, columns: GROUP_COLUMNS,
-    of: (page) => subjectGroups(page.data, page.links, "image", "Image"),
+    title: "Images", sort: "-problems", group: true, columns: GROUP_COLUMNS, choices: ["site"],
+    of: (page, site) => subjectGroups(page.data, page.links, "image", "Image", site),
   },
   nics: {
     title: "NICs", of: (page) => page.nics, sort: "", choices: ["path", "severity", "model", "owner", "site"],
@@ -53,7 +54,20 @@ const VIEWS = {
     columns: [
       severity("6.2rem"),
       { id: "rule", track: "5rem", kind: "quiet" },
-      flexible("name", 1.5), INDEX, mac("mono wide"), flexible("host", 1.3, "quiet wide"), flexible("message", 4, "last"),
+      flexible("name", 1.5), INDEX, mac("mono wide"), { id: "state", track: "6.5rem", kind: "named" }, flexible("host", 1.3, "quiet wide"),
+      flexible("message", 4, "last"),
+    ],
+  },
+  settled: {
+    title: "Fixed or accepted", of: (page) => page.settled, sort: "-until", choices: ["state", "severity", "rule", "owner", "site"],
+    columns: [
+      { id: "state", track: "6.5rem" },
+      { id: "severity", track: "6.5rem", style: severityStyle },
+      { id: "rule", track: "5.5rem", kind: "quiet" },
+      { id: "name", track: "minmax(0, 1.5fr)" },
+      { id: "host", track: "minmax(0, 1.3fr)", kind: "quiet wide" },
+      { id: "until", track: "11rem", kind: "named" },
+      { id: "message", track: "minmax(0, 4fr)", kind: "last" },
     ],
   },
 };

@@ -14,6 +14,7 @@ import ruamel.yaml
 from tests.promtool import promtool
 from tests.reports.metrics.test_fleet import COUNTS, text_of
 from tests.reports.samples import written
+from vnicaudit.reports.metrics.watch import watch_families
 
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "templates/prometheus/vnicaudit.rules.yml"
@@ -39,7 +40,8 @@ def dashboard() -> dict[str, Any]:
 def metrics() -> set[str]:
     """Names of all that is exported."""
     text = text_of(COUNTS, "prometheus") + written("prometheus")
-    return set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
+    watched = {family.name for family in watch_families("web", (), 0.0)}
+    return watched | set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
 
 
 def test_promtool_takes_the_rules() -> None:

@@ -10,7 +10,7 @@ from vnicaudit.history.database import Database
 from vnicaudit.history.tables import benchmark_result
 from vnicaudit.model.ranking import MeasuredGain
 
-_NO_RESULT = ("invalid", "generator-limited", "at-ceiling")
+NO_RESULT = ("invalid", "generator-limited", "at-ceiling")
 """Verdicts on measurements that say nothing of the NIC."""
 
 
@@ -23,7 +23,7 @@ def measured_gains(database: Database) -> Iterator[MeasuredGain]:
     )  # fmt: skip
     query = select(*columns).where(
         c.is_primary == 1, c.before_nic.is_not(None), c.after_nic.is_not(None),
-        c.percent.is_not(None), c.verdict.not_in(_NO_RESULT),
+        c.percent.is_not(None), c.verdict.not_in(NO_RESULT),
     )  # fmt: skip
     order = (c.benchmark, c.workload, c.metric, c.before_arm, c.after_arm)
     with database.reading() as connection:

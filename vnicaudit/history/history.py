@@ -25,6 +25,7 @@ from vnicaudit.model.ranking import MeasuredGain
 if TYPE_CHECKING:
     from vnicaudit.history.counts import SeverityOf
     from vnicaudit.history.database import Database
+    from vnicaudit.history.fleet_state import FleetState
     from vnicaudit.history.retention import Pruned
 
 
@@ -70,6 +71,14 @@ class History:
         from vnicaudit.history.counts import counts_of
 
         return counts_of(self.database, severity_of)
+
+    @contextmanager
+    def fleet_state(self) -> Iterator[FleetState]:
+        """The state of the whole fleet, within one transaction."""
+        from vnicaudit.history.fleet_state import FleetState
+
+        with self.database.reading() as connection:
+            yield FleetState(connection)
 
     def drift(self, before: str, after: str) -> Drift:
         """The differences between two audits, in the part that both looked at."""

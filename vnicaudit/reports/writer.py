@@ -9,13 +9,14 @@ rows then) and ``writer(options)``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from vnicaudit.model.finding import Confidence
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.reports.page.data import PageMemory, no_memory
 
 if TYPE_CHECKING:
     from vnicaudit.knowledge.fixes.owners import Wordings
@@ -35,6 +36,8 @@ class Options(msgspec.Struct, frozen=True):
     fail_confidence: Confidence = "medium"
     group_by: str = ""
     wordings: Wordings | None = None
+    memory: Callable[[], PageMemory] = no_memory
+    """Of a fleet, what is known beside its audit: asked when a report begins, and at its end."""
 
 
 class ReportWriter(Protocol):

@@ -16,6 +16,7 @@ from tests.adapters import ADAPTERS
 from vnicaudit.bench.trials import shadow_notes
 from vnicaudit.bench.trials.shadow_notes import ShadowNote
 from vnicaudit.errors import ActionError, GuestError, SilentError
+from vnicaudit.model.host_lock import HostLock
 from vnicaudit.model.machine import GuestExit, MachineState, Traffic
 from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.guest.agent import GuestAgent

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.fleet.daemons import write_host
+from tests.reports.page.decoded import decoded
 
 
 def test_two_audits_and_their_drift(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,6 +39,36 @@ def test_another_place_may_be_named(tmp_path: Path) -> None:
     inside("fleet", "audit", *words, "--history", there)
     assert there.exists()
     assert not (tmp_path / "state" / "history.db").exists()
+
+
+def test_the_page_of_an_audit_tells_what_changed_since_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VNICAUDIT_HISTORY", raising=False)
+    node, fleet, out = tmp_path / "h1.xml", tmp_path / "fleet.toml", tmp_path / "out.html"
+    fleet.write_text(f'[[hosts]]\nname = "h1"\nsite = "north"\nuri = "test://{node}"\n')
+    words = ("fleet", "audit", "-i", fleet, "--state", tmp_path / "state", "-q", "-o", out)
+    pages = []
+    for domains in (2, 4, 1):
+        write_host(node, 1, domains)
+        assert inside(*words, "--select", "VNIC002").returncode in (0, 1)
+        pages.append(out.read_text())
+    first, second, third = map(decoded, pages)
+    assert first.tables["finding"]["state"] == ["new"]
+    assert second.tables["finding"]["state"] == ["known", "new"]
+    assert set(second.tables["subject"]["site"]) == {"north"}
+    assert third.tables["settled"]["state"] == ["gone", "gone"]
+    assert 'class="changes"' not in pages[0]
+    assert '<a href="#findings?state=new"><b>1</b> new</a>' in pages[1]
+    assert '<a href="#settled?state=gone"><b>2</b> gone</a>' in pages[2]
+    assert "The last 3 audits" in pages[2]
+    assert "What first" in pages[1]
+    assert "Rules left out" in pages[1]
+    redacted = tmp_path / "redacted.html"
+    inside(*words[:-1], redacted, "--redact")
+    text = redacted.read_text()
+    assert "h1-d" not in text
+    assert "north" not in text
 
 
 SHARED = "52:54:00:aa:bb:cc"

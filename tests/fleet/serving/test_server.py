@@ -9,7 +9,7 @@ import pytest
 from tests.fleet.serving.served import ROUTES, asked, connected, everything, served, status
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.serving.addresses import ListenAddress, host_names, listen_address
-from vnicaudit.fleet.serving.answers import RouteContent
+from vnicaudit.fleet.serving.answers import HTML, RouteContent
 from vnicaudit.fleet.serving.server import Limits
 
 GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -25,6 +25,12 @@ def test_a_page_and_metrics_are_served_and_nothing_else() -> None:
             b"/../etc/passwd",
             b"/metrics/",
             b"http://localhost/x",
+            b"http://localhost/",
+            b"/%2e%2e/metrics",
+            b"/metrics;x",
+            b"/metrics%00",
+            b"/./metrics",
+            b"*",
         ):
             assert (
                 status(asked(server, b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path)) == 404
@@ -73,6 +79,8 @@ def test_head_has_the_headers_alone() -> None:
         (b"evil.example.org", 421), (b"localhost.evil.example", 421), (b"vnic.example.org@x", 421),
         (b"", 421), (b"127.0.0.1.example.org", 421), (b"[::1", 421), (b"localhost:x", 421),
         (b"loc alhost", 421), (b"localhost\r\nHost: evil.example", 400),
+        (b"localhost\r\n evil.example", 421), (b"0x7f000001", 421), (b"127.1", 421),
+        (b"localhost\x00", 421), (b"localhost, evil.example", 421), (b"*", 421),
     ],
 )  # fmt: skip
 def test_a_name_that_somebody_gave_our_address_is_refused(host: bytes, code: int) -> None:
@@ -135,6 +143,19 @@ def test_too_many_at_once_are_told_so_and_the_next_is_served() -> None:
                 each.sendall(GET[-2:])
                 assert status(everything(each)) == 200
         assert status(asked(server, GET)) == 200
+
+
+def test_a_reader_who_takes_nothing_holds_nobody_up() -> None:
+    big = RouteContent(HTML, b"x" * (64 << 20))
+    limits = Limits(requests=1, idle=0.5, whole=3)
+    with (
+        served({**ROUTES, "/": lambda _accept: big}, limits) as server,
+        connected(server) as slow,
+    ):
+        slow.sendall(GET.replace(b"/metrics", b"/"))
+        assert slow.recv(100)
+        while (answer := status(asked(server, GET))) != 200:
+            assert answer == 503
 
 
 def test_a_history_that_fails_is_a_503_without_its_reasons() -> None:

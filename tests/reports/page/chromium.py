@@ -12,7 +12,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.not_run import not_run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-VIEWS = ("overview", "problems", "hosts", "owners", "images", "nics", "findings", "coverage")
+VIEWS = (
+    "overview", "problems", "hosts", "owners", "images", "nics", "findings", "settled", "coverage",
+)  # fmt: skip
 _READY = "html[data-ready]"
 
 
@@ -30,9 +32,10 @@ def chromium() -> Iterator[Browser]:
 class Tab:
     """A tab of its own that notes what goes wrong in it."""
 
-    def __init__(self, browser: Browser, path: Path) -> None:
+    def __init__(self, browser: Browser, place: Path | str) -> None:
+        """``place``: a file, or a URL."""
         self._browser = browser
-        self._address = path.as_uri()
+        self._address = place if isinstance(place, str) else place.as_uri()
         self.wrong: list[str] = []
 
     @contextmanager

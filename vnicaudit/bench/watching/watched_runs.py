@@ -95,10 +95,11 @@ class WatchedRun(NamedTuple):
         return RunValues(boot, {key: median(values) for key, values in found.items()})
 
 
-def watched_runs(state: Path) -> Iterator[WatchedRun]:
-    """Those among the latest :data:`MOST_RUNS` measurements, oldest first. Raises UsageError where
-    the history cannot be read."""
-    for name in history.measurement_ids(state)[-MOST_RUNS:]:
+def watched_runs(state: Path, most: int | None = MOST_RUNS) -> Iterator[WatchedRun]:
+    """Those among the latest ``most`` measurements (None: among all), oldest first. Raises
+    UsageError where the history cannot be read."""
+    names = history.measurement_ids(state)
+    for name in names if most is None else names[-most:]:
         folder = state / "bench" / name
         head = _head(folder)
         if head is None or LABEL not in head.run.labels or len(head.paths) != 1:

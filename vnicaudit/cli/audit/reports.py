@@ -29,6 +29,7 @@ from vnicaudit.model.report import (
     Tool,
 )
 from vnicaudit.reports.audit.registry import writer
+from vnicaudit.reports.page.data import PageMemory, no_memory
 from vnicaudit.reports.writer import Options, ReportWriter
 
 if TYPE_CHECKING:
@@ -65,12 +66,18 @@ class ReportedRun(Protocol):
 class Reports:
     """All reports of one audit, and its new baseline. Files appear when the stack ends."""
 
-    def __init__(self, request: AuditRequest, stack: ExitStack) -> None:
-        """Raises UsageError where one cannot be written."""
+    def __init__(
+        self,
+        request: AuditRequest,
+        stack: ExitStack,
+        memory: Callable[[], PageMemory] = no_memory,
+    ) -> None:
+        """``memory``: of a fleet, for reports that have a place for it. Raises UsageError where
+        one cannot be written."""
         self._request = request
         self._redactor = request.redactor
         self._baseline = _baseline(request)
-        opened = _outputs(request, self._baseline)
+        opened = _outputs(request, self._baseline, memory)
         self._outputs = [(each, stack.enter_context(output)) for each, output in opened]
 
     @property
@@ -179,7 +186,7 @@ def _partial_baseline(place: str, kept: int) -> str:
 
 
 def _outputs(
-    request: AuditRequest, baseline: BaselineWriter | None
+    request: AuditRequest, baseline: BaselineWriter | None, memory: Callable[[], PageMemory]
 ) -> Iterator[tuple[ReportWriter, ReportOutput]]:
     for name, place in request.outputs:
         screen = place == STDOUT
@@ -191,6 +198,7 @@ def _outputs(
             fail_confidence=request.fail_confidence,
             group_by=request.group_by,
             wordings=request.platforms.wordings,
+            memory=memory,
         )
         yield writer(name, options), ReportOutput(place, readable=name in READ_BY_OTHERS)
     if baseline is not None:

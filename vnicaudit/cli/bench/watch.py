@@ -34,6 +34,7 @@ from vnicaudit.errors import BusyError, EndpointError, MeasureError, UsageError
 if TYPE_CHECKING:
     from vnicaudit.base.clock import Clock
     from vnicaudit.bench.running.run import MeasurementRequest
+    from vnicaudit.bench.watching.series import PathIdentity
     from vnicaudit.bench.watching.state import SeriesState
     from vnicaudit.model.measurement import BenchResult
     from vnicaudit.remedy.adapters import GetAdapters
@@ -43,6 +44,8 @@ PATIENCE = 30.0
 _CHANGED = 1
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _LEAST, _MOST = 60.0, 7 * 86_400.0
+_LEAST_DAYS = 30
+"""Of runs that are kept: judging looks back for weeks."""
 
 _EPILOG = """\b
 Examples:
@@ -67,6 +70,7 @@ class BenchWatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     once: bool
     fail_on_change: bool
     metrics: str | None
+    keep: str
     max_steal: float | None
     max_cpu_wait: float | None
     line: LineOptions
@@ -103,6 +107,13 @@ class BenchWatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     type=click.Path(dir_okay=False),
     help="After each run write metrics to FILE, for node_exporter's textfile collector.",
 )
+@click.option(
+    "--keep",
+    default="90d",
+    show_default=True,
+    metavar="PERIOD",
+    help="Remove runs of this path that are older (`30d` at least); `all`: remove none.",
+)
 @max_steal_option
 @max_cpu_wait_option
 @line_options
@@ -113,10 +124,11 @@ class BenchWatchOptions(msgspec.Struct, frozen=True, kw_only=True):
 def command(options: BenchWatchOptions, wiring: Wiring) -> int:
     """Measure PATH briefly in every period, and tell when its level changed.
 
-    A change is told once two looks in a row, six hours apart, have found it. Every run is kept with
-    the label `watch`: see `vnicaudit bench show`.
+    A change is told once two looks in a row, six hours apart, have found it. Runs are kept with the
+    label `watch`, for as long as --keep says: see `vnicaudit bench show`.
     """
     every = period_of(options.every)
+    kept_for(options.keep)
     if options.fail_on_change and not options.once:
         raise UsageError("--fail-on-change needs --once: without it, watching does not end")
     if options.metrics is not None:
@@ -148,6 +160,16 @@ def period_of(text: str) -> float:
     if not _LEAST <= seconds <= _MOST:
         raise UsageError(f"--every {text!r}: a number with s, m, h or d, from 60s to 7d")
     return seconds
+
+
+def kept_for(text: str) -> float | None:
+    """Seconds for which runs are kept; None: for ever. Raises UsageError."""
+    if text == "all":
+        return None
+    match = re.fullmatch(r"(\d{1,5})d", text, re.ASCII)
+    if match is None or int(match[1]) < _LEAST_DAYS:
+        raise UsageError(f"--keep {text!r}: all, or a number of days from {_LEAST_DAYS}d on")
+    return int(match[1]) * 86_400.0
 
 
 def request_of(options: BenchWatchOptions, adapters: GetAdapters) -> MeasurementRequest:
@@ -183,6 +205,7 @@ def _once(options: BenchWatchOptions, request: MeasurementRequest) -> int:
     states = _written_states(options, request)
     if result is None:
         return 0
+    _drop_old(options, request)
     for one in states:
         emit(f"{watch_line(one)}\n")
     flush()
@@ -217,13 +240,32 @@ def _written_states(
     return states
 
 
-def _states(request: MeasurementRequest, state: Path) -> tuple[SeriesState, ...]:
+def _drop_old(options: BenchWatchOptions, request: MeasurementRequest) -> None:
+    """Remove runs that are older than they are kept for; where that fails, it is told."""
+    from vnicaudit.bench.watching.retention import drop_runs
+
+    seconds = kept_for(options.keep)
+    if seconds is None:
+        return
+    try:
+        drop_runs(Path(state_folder(options.state)), _identity(request), time.time() - seconds)
+    except UsageError as error:
+        tell(str(error))
+
+
+def _identity(request: MeasurementRequest) -> PathIdentity:
     from vnicaudit.bench.watching.series import PathIdentity
-    from vnicaudit.bench.watching.state import states_of
 
     (path,) = request.paths
-    identity = PathIdentity(path.target, path.peer)
-    return tuple(states_of(state, identity, request.profile.workloads, request.profile.margins))
+    return PathIdentity(path.target, path.peer)
+
+
+def _states(request: MeasurementRequest, state: Path) -> tuple[SeriesState, ...]:
+    from vnicaudit.bench.watching.state import states_of
+
+    return tuple(
+        states_of(state, _identity(request), request.profile.workloads, request.profile.margins)
+    )
 
 
 def confirms_loss(states: Iterable[SeriesState], started: str) -> bool:

@@ -1,4 +1,4 @@
-"""Routes of `vnicaudit fleet serve`: metrics from the history, and the newest audit as a page."""
+"""Routes of `vnicaudit fleet serve`: metrics from the history, and the fleet's state as a page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vnicaudit.audit.judging.catalogue import catalogue_with
-from vnicaudit.errors import UsageError, VnicauditError
+from vnicaudit.errors import MissingExtraError, UsageError, VnicauditError
+from vnicaudit.fleet.running.spool import SpoolFolder
 from vnicaudit.fleet.serving.answers import HTML, Route, RouteContent
 from vnicaudit.fleet.serving.shared import SharedValue
 from vnicaudit.model.finding import Severity
@@ -42,9 +43,11 @@ def metrics_route(place: HistoryPlace) -> Route:
     return route
 
 
-def page_route(state: Path) -> Route:
-    """The newest audit of the fleet that was brought to its end."""
-    shared = SharedValue(lambda: _page(state), good_for=GOOD_FOR, patience=PATIENCE, clock=time)
+def page_route(place: HistoryPlace, state: Path) -> Route:
+    """The state of the fleet by its history; where a plain install has none, the newest audit that
+    is kept."""
+    pages = _Pages(place, state)
+    shared = SharedValue(pages.newest, good_for=GOOD_FOR, patience=PATIENCE, clock=time)
 
     def route(accept: str) -> RouteContent:
         del accept
@@ -67,9 +70,37 @@ def severity_of(rule: str) -> Severity | None:
     return catalogue.info(rule).severity if rule in catalogue.ids else None
 
 
-def _page(state: Path) -> bytes:
-    from vnicaudit.fleet.running.spool import SpoolFolder
+class _Pages:
+    """Makes a page anew only where the history is another one than it was."""
 
+    def __init__(self, place: HistoryPlace, state: Path) -> None:
+        self._place = place
+        self._state = state
+        self._made: tuple[tuple[int, ...], bytes] = ((), b"")
+
+    def newest(self) -> bytes:
+        """The page of what is known now. Raises UsageError, HistoryError."""
+        try:
+            return self._of_history()
+        except MissingExtraError:
+            return _page_of_audit(self._state)
+
+    def _of_history(self) -> bytes:
+        from vnicaudit.history.history import history_to_read
+
+        with history_to_read(self._place) as history:
+            gains = history.gains()
+            with history.fleet_state() as state:
+                mark = state.mark()
+                if mark != self._made[0]:
+                    from vnicaudit.cli.fleet.live_page import history_page
+
+                    page = history_page(state, gains, SpoolFolder(self._state))
+                    self._made = (mark, page)
+        return self._made[1]
+
+
+def _page_of_audit(state: Path) -> bytes:
     spool = SpoolFolder(state).finished()
     if spool is None:
         raise UsageError(f"{state}: no audit of a fleet is kept there; run `vnicaudit fleet audit`")

@@ -22,6 +22,7 @@ from vnicaudit.cli.audit.reports import (
 )
 from vnicaudit.cli.audit.run import audit_work
 from vnicaudit.cli.fleet.engine import engine_of, is_exposed
+from vnicaudit.cli.fleet.memory import AuditMemory
 from vnicaudit.cli.fleet.options import inventory_notes
 from vnicaudit.cli.fleet.progress import FleetProgress
 from vnicaudit.cli.fleet.request import FleetRequest, digest_of
@@ -56,20 +57,25 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
         except HistoryError as error:
             tell(safe(f"Warning: {error}; hosts are read and reported, and nothing is remembered"))
             sink, is_remembered = None, False
-        reports = Reports(request.audit, stack)
+        memory = AuditMemory(request)
+        reports = Reports(request.audit, stack, memory.now)
         engine = _engine(request, wiring)
         stack.callback(engine.close)
         folder = SpoolFolder(request.state)
         spool = _resumed(request, folder) if request.resume else _new_spool(request, folder)
         work = audit_work(request.audit, regrades=True, with_rows=True)
         run = FleetRun(work, spool, spool.audit())
+        memory.run = run if is_remembered else None
         progress = FleetProgress(len(run.audit.chosen_hosts), enabled=not request.audit.quiet)
         _read(run, request, engine, progress)
-        end = _report(run, reports, request)
-        compared = run.are_compared
-        finished = msgspec.structs.replace(run.audit, finished=end.finished, compared=compared)
+        _report(run, reports)
+        finished = msgspec.structs.replace(
+            run.audit, finished=timestamp("seconds"), compared=run.are_compared
+        )
         if sink is not None:
             sink.take(finished, run.compared_readings())
+            memory.is_stored = True
+        end = _finish(run, reports, request)
         spool.write_audit(finished)
         folder.drop_old()
     if not request.audit.quiet:
@@ -160,13 +166,16 @@ def _read(
         progress.clear()
 
 
-def _report(run: FleetRun, reports: Reports, request: FleetRequest) -> RunEnd:
-    """Write the reports from what is kept."""
-    coverage = run.audit.coverage
-    whole = coverage.is_whole and not run.resumed
-    suppressor = run.suppressor
+def _report(run: FleetRun, reports: Reports) -> None:
+    """Write the reports from what is kept, up to their ends."""
+    whole = run.audit.coverage.is_whole and not run.resumed
     reports.start(run.audit.started)
-    reports.add(with_closing(run, run.items(), suppressor, whole=whole), lambda: None)
+    reports.add(with_closing(run, run.items(), run.suppressor, whole=whole), lambda: None)
+
+
+def _finish(run: FleetRun, reports: Reports, request: FleetRequest) -> RunEnd:
+    """Write the ends of the reports."""
+    coverage = run.audit.coverage
     gone = settled_in_baseline(request.audit, run, whole=coverage.is_whole)
     summary = msgspec.structs.replace(run.summary, baseline_gone=gone)
     end = msgspec.structs.replace(end_of(run, summary), coverage=coverage)

@@ -15,7 +15,7 @@ from vnicaudit.errors import UsageError
 
 _EPILOG = """\b
 Examples:
-  vnicaudit fleet serve                              the newest audit as a page
+  vnicaudit fleet serve                              the fleet's state as a page
   vnicaudit fleet serve --metrics                    … and metrics for Prometheus
   vnicaudit fleet serve --metrics --listen 127.0.0.1:9000
   vnicaudit fleet serve --metrics --allow-host vnic.example.org   behind a proxy"""
@@ -60,7 +60,10 @@ class ServeOptions(msgspec.Struct, frozen=True):
 @history_options
 @as_record(ServeOptions)
 def command(options: ServeOptions) -> int:
-    """Serve the newest audit of a fleet as a page, and its metrics, until Ctrl-C.
+    """Serve the state of a fleet as a page, and its metrics, until Ctrl-C.
+
+    The page shows every host of the history as it was last read, what is new, known, fixed or was
+    not looked at, the trend of the last audits, and what to change first.
 
     Read-only, and by default for this machine alone. It asks nobody for a password: put a proxy in
     front that does.
@@ -70,7 +73,7 @@ def command(options: ServeOptions) -> int:
     from vnicaudit.fleet.serving.server import ReadOnlyServer
 
     address = listen_address(options.listen, public=options.public)
-    routes = {"/": page_route(Path(state_folder(options.place.state)))}
+    routes = {"/": page_route(options.place.place, Path(state_folder(options.place.state)))}
     if options.metrics:
         routes["/metrics"] = metrics_route(options.place.place)
     try:

@@ -191,6 +191,16 @@ class SpoolFolder:
                 return spool
         return None
 
+    def named(self, audit_id: str) -> AuditSpool | None:
+        """An audit that is kept and was brought to its end; None: it is not there."""
+        if TIME_ID.fullmatch(audit_id) is None:
+            return None
+        spool = AuditSpool(self._folder / audit_id)
+        try:
+            return None if spool.audit().finished is None else spool
+        except UsageError:
+            return None
+
     def drop_old(self) -> None:
         """Remove all but the newest ones."""
         for spool in list(self._newest_first())[_KEEP:]:

@@ -37,7 +37,8 @@ class SharedValue(Generic[T]):
         try:
             made = self._fresh()
             if made is None:
-                made = self._made = (self._clock.monotonic(), self._make())
+                value = self._make()
+                made = self._made = (self._clock.monotonic(), value)
             return made[1]
         finally:
             self._lock.release()

@@ -6,12 +6,18 @@ end, since the answer comes first (:mod:`vnicaudit.reports.page`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Tool
-from vnicaudit.reports.page.data import PageAbout
-from vnicaudit.reports.page.from_audit import AuditNotes, subject_of
+from vnicaudit.reports.page.data import NO_MEMORY, PageAbout, PageMemory
+from vnicaudit.reports.page.from_audit import (
+    AuditNotes,
+    accepted_of,
+    end_with_memory,
+    subject_of,
+    with_memory,
+)
 from vnicaudit.reports.page.render import HtmlPage
 from vnicaudit.reports.writer import Options, ReportWriter
 
@@ -22,24 +28,28 @@ NEEDS_ROWS = True
 
 
 def writer(options: Options) -> ReportWriter:
-    """A writer of a page; no option changes what it says."""
-    del options
-    return _Html()
+    """A writer of a page, which has what is remembered of a fleet too."""
+    return _Html(options.memory)
 
 
 class _Html:
-    def __init__(self) -> None:
+    def __init__(self, memory: Callable[[], PageMemory]) -> None:
+        self._ask = memory
+        self._memory = NO_MEMORY
         self._notes = AuditNotes()
         self._run = RunInfo(Tool("vnicaudit", ""), "", tuple)
         self._page = HtmlPage()
 
     def start(self, run: RunInfo) -> str:
         self._run = run
+        self._memory = self._ask()
         return ""
 
     def add(self, audited: Audited) -> str:
         self._notes.add(audited)
-        self._page.add(subject_of(audited))
+        for one in accepted_of(audited):
+            self._page.add_settled(one)
+        self._page.add(with_memory(subject_of(audited), self._memory))
         return ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
@@ -50,4 +60,8 @@ class _Html:
         about = PageAbout(
             title=title, tool=run.tool, started=run.started, host_word=word, coverage=end.coverage
         )
-        yield from self._page.finish(about, self._notes.end_of(end, self._run.rules()))
+        memory = self._ask()
+        for one in memory.settled:
+            self._page.add_settled(one)
+        known = end_with_memory(self._notes.end_of(end, run.rules()), memory)
+        yield from self._page.finish(about, known)

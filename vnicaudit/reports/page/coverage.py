@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from itertools import islice
 
@@ -31,11 +31,13 @@ def coverage_parts(about: PageAbout, end: PageEnd) -> Iterator[str]:
     yield '<section>\n<h1 class="plain">What was not checked, and why</h1>\n'
     sample = sample_of(about)
     yield f'<p class="notice">{text(sample)}</p>\n' if sample else ""
-    notes = [*_hosts(end), *end.notes]
+    notes = [*unread_hosts(end), *end.notes]
     if not notes and not sample:
         yield "<p>Everything that was named was read and judged.</p>\n"
     for kind, title in _TITLES.items():
         yield from _notes(title, [note for note in notes if note.kind == kind])
+    yield from _rules("Rules left out", end.rules_left_out)
+    yield from _rules("Rules asked", end.rules_asked)
     yield "</section>"
 
 
@@ -45,10 +47,17 @@ _TITLES = {
 }  # fmt: skip
 
 
-def _hosts(end: PageEnd) -> Iterator[PageNote]:
-    """Hosts that were not read and whose last state is shown."""
+def _rules(title: str, rules: Sequence[str]) -> Iterator[str]:
+    if rules:
+        yield f'<h2>{title} <span class="quiet small">{len(rules):,}</span></h2>\n'
+        yield f"<p>{text(', '.join(rules))}</p>\n"
+
+
+def unread_hosts(end: PageEnd) -> Iterator[PageNote]:
+    """Hosts that could not be read and whose last state is shown. Those that were not to be read
+    this time are counted in a note of the audit."""
     for host in end.hosts:
-        if host.stale_since:
+        if host.stale_since and host.was_tried:
             message = f"{host.error or 'not read'}; shown as read on {moment(host.stale_since)}"
             yield PageNote("not read", host.name, message)
 

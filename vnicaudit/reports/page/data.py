@@ -9,10 +9,14 @@ import msgspec
 
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.fleet import Coverage
+from vnicaudit.model.history import AuditSummary
+from vnicaudit.model.ranking import Ranking
 from vnicaudit.model.report import NicRow, Tool
 
-FindingState = Literal["", "new", "known", "reopened"]
+FindingState = Literal["", "new", "known", "reopened", "returned", "moved", "not looked at"]
 """Of an open finding, against the audit before; empty: there is nothing to compare with."""
+SettledState = Literal["fixed", "gone", "suppressed", "in the baseline"]
+"""Of a finding that is no problem any more, or that somebody accepted."""
 
 
 class PageAbout(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +82,27 @@ class PageHost(msgspec.Struct, frozen=True, kw_only=True):
     domains: int = 0
     nics: int = 0
     stale_since: str = ""
+    was_tried: bool = True
+    """False: it was not to be read this time."""
+
+
+class PageSettled(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding that is not open: it was fixed, or what it was about is gone (``until``: since
+    when, UTC, RFC 3339), or it is accepted (``reason``: why)."""
+
+    state: SettledState
+    severity: str
+    rule: str
+    name: str
+    subject: str
+    host: str
+    site: str
+    owner: str
+    mac: str
+    message: str
+    reason: str = ""
+    first_seen: str = ""
+    until: str = ""
 
 
 class PageNote(msgspec.Struct, frozen=True):
@@ -105,6 +130,7 @@ class PageChanges(msgspec.Struct, frozen=True, kw_only=True):
     new: int = 0
     reopened: int = 0
     fixed: int = 0
+    gone: int = 0
     unseen: int = 0
     nics_added: int = 0
     nics_removed: int = 0
@@ -119,8 +145,40 @@ class PageEnd(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[PageRule, ...] = ()
     changes: PageChanges | None = None
     """None: there is no audit before."""
+    trend: tuple[AuditSummary, ...] = ()
+    """The audits that are remembered, oldest first, this one included."""
+    ranking: Ranking | None = None
+    """The changes to make first; None: nobody ranked them."""
+    rules_asked: tuple[str, ...] = ()
+    rules_left_out: tuple[str, ...] = ()
+    """Ids: rules of this program that were not asked."""
     accepted: str = ""
     """A sentence on findings that are suppressed or known from a baseline."""
+
+
+class PageMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known beside an audit's own stream: of a fleet that is remembered. ``hosts``: target
+    -> name and site of a host in the inventory."""
+
+    hosts: Mapping[str, tuple[str, str]] = {}
+    findings: Mapping[str, FindingHistory] = {}
+    """By fingerprint."""
+    others: FindingHistory = FindingHistory()
+    """Of a finding that is not among these."""
+    changes: PageChanges | None = None
+    trend: tuple[AuditSummary, ...] = ()
+    settled: tuple[PageSettled, ...] = ()
+    """Fixed and gone ones."""
+    ranking: Ranking | None = None
+    rules_left_out: tuple[str, ...] = ()
+
+
+NO_MEMORY = PageMemory()
+
+
+def no_memory() -> PageMemory:
+    """Of an audit that nobody remembers."""
+    return NO_MEMORY
 
 
 class PageData(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,3 +187,4 @@ class PageData(msgspec.Struct, frozen=True, kw_only=True):
     about: PageAbout
     subjects: Iterable[PageSubject]
     end: PageEnd
+    settled: tuple[PageSettled, ...] = ()

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.model.finding import Crashed
+from msgspec.structs import replace
+
+from vnicaudit.model.finding import Crashed, Finding
 from vnicaudit.model.owner import name_of
+from vnicaudit.model.refs import mac_of
 from vnicaudit.model.report import Audited, Placed, RuleInfo, RunEnd, TargetResult
-from vnicaudit.reports.page.data import PageEnd, PageHost, PageNote, PageRule, PageSubject
+from vnicaudit.reports.page.data import (
+    NO_MEMORY,
+    PageEnd,
+    PageHost,
+    PageMemory,
+    PageNote,
+    PageRule,
+    PageSettled,
+    PageSubject,
+    SettledState,
+)
 from vnicaudit.reports.tally import Tally
 from vnicaudit.reports.wording import (
     accepted_sentence,
@@ -47,6 +60,7 @@ class AuditNotes:
             hosts=tuple(map(_host, end.targets)),
             notes=tuple(self._notes(end)),
             rules=tuple(PageRule(one.id, one.name, one.summary) for one in rules if one.id in met),
+            rules_asked=() if end.coverage is None else end.coverage.rules,
             accepted=accepted_sentence(end),
         )
 
@@ -77,6 +91,61 @@ def subject_of(audited: Audited) -> PageSubject:
         nics=audited.nics,
         rows=audited.rows,
         findings=audited.findings,
+    )
+
+
+def accepted_of(audited: Audited) -> Iterator[PageSettled]:
+    """The findings on a subject that are suppressed, or in the baseline."""
+    for one in audited.suppressed:
+        yield _accepted(audited, one.finding, "suppressed", one.reason)
+    for finding in audited.baselined:
+        yield _accepted(audited, finding, "in the baseline", "")
+
+
+def with_memory(subject: PageSubject, memory: PageMemory) -> PageSubject:
+    """The subject with its host's name and site, and the past of its findings."""
+    name, site = memory.hosts.get(subject.target, (subject.host, subject.site))
+    if memory is NO_MEMORY:
+        return subject
+    past = {
+        one.fingerprint: memory.findings.get(one.fingerprint, memory.others)
+        for one in subject.findings
+    }
+    return replace(subject, host=name, site=site, history=past)
+
+
+def end_with_memory(end: PageEnd, memory: PageMemory) -> PageEnd:
+    """The end of an audit with what is remembered of its fleet."""
+    hosts = []
+    for one in end.hosts:
+        name, site = memory.hosts.get(one.name, (one.name, one.site))
+        hosts.append(replace(one, name=name, site=site))
+    return replace(
+        end,
+        hosts=tuple(hosts),
+        changes=memory.changes,
+        trend=memory.trend,
+        ranking=memory.ranking,
+        rules_left_out=memory.rules_left_out,
+    )
+
+
+def _accepted(
+    audited: Audited, finding: Finding, state: SettledState, reason: str
+) -> PageSettled:  # fmt: skip
+    placed = audited.placed or _NOWHERE
+    return PageSettled(
+        state=state,
+        severity=finding.severity,
+        rule=finding.rule,
+        name=finding.name,
+        subject=audited.subject,
+        host=placed.host or audited.target,
+        site="",
+        owner=name_of(finding.owner),
+        mac=mac_of(finding.about) or "",
+        message=finding.message,
+        reason=reason,
     )
 
 

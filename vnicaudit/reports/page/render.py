@@ -11,7 +11,7 @@ import msgspec
 from vnicaudit.reports.html_document import head, policy, stylesheet, template
 from vnicaudit.reports.page.answer import AnswerCounts
 from vnicaudit.reports.page.coverage import sample_of
-from vnicaudit.reports.page.data import PageAbout, PageData, PageEnd, PageSubject
+from vnicaudit.reports.page.data import PageAbout, PageData, PageEnd, PageSettled, PageSubject
 from vnicaudit.reports.page.pack import packed
 from vnicaudit.reports.page.summary import body_parts
 from vnicaudit.reports.page.tables import PageTables
@@ -64,12 +64,16 @@ class HtmlPage:
         self._tables.add(subject)
         self._answer.add(subject)
 
+    def add_settled(self, one: PageSettled) -> None:
+        """Take a finding that is not open: fixed, gone, or accepted."""
+        self._tables.add_settled(one)
+
     def finish(self, about: PageAbout, end: PageEnd) -> Iterator[str]:
         """The whole page, in pieces; called once. The answer comes before the data, so that it is
         shown while the rest is read."""
         script = page_script()
         yield head(safe(about.title), stylesheet(*_STYLES), script)
-        parts = body_parts(about, end, self._answer)
+        parts = body_parts(about, end, self._answer, self._tables.settled.count)
         yield Template(template("page/body.html")).substitute(parts)
         yield '<script type="application/octet-stream" id="data">\n'
         yield from packed(self._tables.columns(), _facts(about, end))
@@ -81,6 +85,8 @@ def render_page(data: PageData) -> Iterator[str]:
     page = HtmlPage()
     for subject in data.subjects:
         page.add(subject)
+    for one in data.settled:
+        page.add_settled(one)
     yield from page.finish(data.about, data.end)
 
 

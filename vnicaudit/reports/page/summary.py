@@ -8,9 +8,11 @@ from urllib.parse import urlencode
 
 from vnicaudit.base.wording import count
 from vnicaudit.reports.page.answer import AnswerCounts, Cure, RuleCount
-from vnicaudit.reports.page.coverage import coverage_parts, moment, sample_of
+from vnicaudit.reports.page.coverage import coverage_parts, moment, sample_of, unread_hosts
 from vnicaudit.reports.page.data import PageAbout, PageChanges, PageEnd
+from vnicaudit.reports.page.first import first_parts
 from vnicaudit.reports.page.paths import PATHS
+from vnicaudit.reports.page.trend import trend_parts
 from vnicaudit.reports.table.html import text
 from vnicaudit.reports.wording import WORST_FIRST
 
@@ -24,9 +26,11 @@ _SLOW = (
 )
 
 
-def body_parts(about: PageAbout, end: PageEnd, answer: AnswerCounts) -> dict[str, str]:
-    """The values of ``templates/page/body.html``."""
-    notes = len(end.notes) + sum(bool(one.stale_since) for one in end.hosts)
+def body_parts(
+    about: PageAbout, end: PageEnd, answer: AnswerCounts, settled: int
+) -> dict[str, str]:
+    """The values of ``templates/page/body.html``. ``settled``: findings that are not open."""
+    notes = len(end.notes) + len(list(unread_hosts(end)))
     made = f"{about.tool.name} {about.tool.version}, begun {moment(about.started)}"
     live = ". Load the page again for what is known by then." if about.live else ""
     return {
@@ -37,6 +41,8 @@ def body_parts(about: PageAbout, end: PageEnd, answer: AnswerCounts) -> dict[str
         "hosts": f"{len(end.hosts):,}",
         "nics": f"{answer.nics:,}",
         "findings": f"{answer.findings:,}",
+        "settled": f"{settled:,}",
+        "no_settled": "" if settled else " hidden",
         "notes": f"{notes:,}" if notes else "",
         "answer": "".join(_answer(about, end, answer)),
         "coverage": "".join(coverage_parts(about, end)),
@@ -50,10 +56,12 @@ def _answer(about: PageAbout, end: PageEnd, answer: AnswerCounts) -> Iterator[st
     if answer.nics:
         yield from _paths(answer)
     if end.changes is not None:
-        yield from _changes(end.changes)
+        yield from _changes(end.changes, live=about.live)
+    yield from trend_parts(end.trend)
     yield from (f'<p class="notice">{notice}</p>\n' for notice in _notices(about, end))
     yield "</section>\n"
     yield from _cures(answer.cures(CURES), end)
+    yield from first_parts(end.ranking)
     yield from _problems(answer.problems(), end)
     if end.accepted:
         yield f'<p class="quiet small">{text(end.accepted)}</p>\n'
@@ -107,13 +115,16 @@ def _paths(answer: AnswerCounts) -> Iterator[str]:
     yield f'</ul>\n<p class="quiet small">{text(_SLOW)}</p>\n'
 
 
-def _changes(changes: PageChanges) -> Iterator[str]:
+def _changes(changes: PageChanges, *, live: bool) -> Iterator[str]:
+    """Counts, each with a link to what is in the page: findings that nobody looked at are in the
+    page of a history alone."""
     yield f'<p class="changes"><span class="quiet">Since {text(moment(changes.since))}:</span>'
     parts = (
         (changes.new, "new", "#findings?state=new"),
         (changes.reopened, "reopened", "#findings?state=reopened"),
-        (changes.fixed, "fixed", ""),
-        (changes.unseen, "not looked at this time", ""),
+        (changes.fixed, "fixed", "#settled?state=fixed"),
+        (changes.gone, "gone", "#settled?state=gone"),
+        (changes.unseen, "not looked at this time", f"#findings?{_UNSEEN}" if live else ""),
         (changes.nics_added, "NICs added", ""),
         (changes.nics_removed, "NICs removed", ""),
     )
@@ -128,15 +139,16 @@ def _changes(changes: PageChanges) -> Iterator[str]:
 def _notices(about: PageAbout, end: PageEnd) -> Iterator[str]:
     if sample := sample_of(about):
         yield text(sample)
-    failed = sum(one.status != "ok" for one in end.hosts)
-    stale = sum(bool(one.stale_since) for one in end.hosts)
+    failed = sum(one.was_tried and one.status != "ok" for one in end.hosts)
+    stale = [one.stale_since for one in end.hosts if one.stale_since]
     parts = []
     if failed:
         parts.append(
             f"{failed:,} of {count(len(end.hosts), about.host_word)} could not be read in full"
         )
     if stale:
-        parts.append(f"{count(stale, 'host')} shown as last read")
+        oldest = moment(min(stale))
+        parts.append(f"{count(len(stale), 'host')} shown as last read, the oldest on {oldest}")
     for kind in ("not judged", "crashed"):
         if number := sum(note.kind == kind for note in end.notes):
             parts.append(f"{count(number, 'remark')} on what was {_KINDS[kind]}")
@@ -144,6 +156,7 @@ def _notices(about: PageAbout, end: PageEnd) -> Iterator[str]:
         yield f'{text("; ".join(parts))}. <a href="#coverage">What was not checked</a>'
 
 
+_UNSEEN = urlencode({"state": "not looked at"})
 _KINDS = {"not judged": "not judged", "crashed": "not judged because a rule failed"}
 
 

@@ -11,7 +11,7 @@ from vnicaudit.model.refs import mac_of, nic_index
 from vnicaudit.model.report import NicRow
 from vnicaudit.reports.nics.facts_text import ARROW, type_of
 from vnicaudit.reports.page.columns import Addresses, Column, Dictionary, Names, NumberColumn
-from vnicaudit.reports.page.data import FindingHistory, PageSubject
+from vnicaudit.reports.page.data import FindingHistory, PageSettled, PageSubject
 from vnicaudit.reports.page.paths import path_of
 from vnicaudit.reports.page.spool import ChunkFile
 from vnicaudit.reports.safe import safe
@@ -33,6 +33,7 @@ class PageTables:
         self.subjects = SubjectColumns(self._file)
         self.nics = NicColumns(self._file)
         self.findings = FindingColumns(self._file)
+        self.settled = SettledColumns(self._file)
         self._count = self._waiting = 0
 
     def columns(self) -> dict[str, dict[str, Column]]:
@@ -41,6 +42,7 @@ class PageTables:
             "subject": self.subjects.columns(),
             "nic": self.nics.columns(),
             "finding": self.findings.columns(),
+            "settled": self.settled.columns(),
         }
 
     def add(self, subject: PageSubject) -> None:
@@ -55,11 +57,19 @@ class PageTables:
             past = subject.history.get(finding.fingerprint, _NO_HISTORY)
             self.findings.add(finding, self._count, place, subject, past)
         self._count += 1
-        self._waiting += 1 + len(subject.rows) + len(subject.findings)
-        if self._waiting > _WAITING:
-            self._settle()
+        self._grown(1 + len(subject.rows) + len(subject.findings))
 
-    def _settle(self) -> None:
+    def add_settled(self, one: PageSettled) -> None:
+        """Take a finding that is not open."""
+        self.settled.add(one)
+        self._grown(1)
+
+    def _grown(self, rows: int) -> None:
+        self._waiting += rows
+        if self._waiting > _WAITING:
+            self._write_out()
+
+    def _write_out(self) -> None:
         for columns in self.columns().values():
             for column in columns.values():
                 column.settle()
@@ -172,6 +182,33 @@ class FindingColumns:
             "subject": self.subject, "nic": self.nic, "line": self.line, "message": self.message,
             "fix": self.fix, **self.words,
         }  # fmt: skip
+
+
+class SettledColumns:
+    """Findings that are not open. Each names itself what it is about: that may be there no more."""
+
+    _WORDS = (
+        "state", "severity", "rule", "title", "name", "host", "site", "owner", "mac", "message",
+        "reason", "since", "until",
+    )  # fmt: skip
+
+    def __init__(self, file: ChunkFile) -> None:
+        self._words = {name: Dictionary(file) for name in self._WORDS}
+        self.count = 0
+
+    def add(self, one: PageSettled) -> None:
+        """Take one."""
+        self.count += 1
+        values = (
+            one.state, one.severity, one.rule, one.name, one.subject, one.host, one.site, one.owner,
+            one.mac, one.message, one.reason, one.first_seen, one.until,
+        )  # fmt: skip
+        for column, value in zip(self._words.values(), values, strict=True):
+            column.append(value)
+
+    def columns(self) -> dict[str, Column]:
+        """By name."""
+        return dict(self._words)
 
 
 def sentence(text: str, subject: PageSubject, finding: Finding) -> str:

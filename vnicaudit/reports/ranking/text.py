@@ -30,7 +30,7 @@ def ranking_text(ranking: Ranking, options: Options) -> Iterator[str]:
 def _change(one: RankedChange, width: int, options: Options, paint: Paint) -> Iterator[str]:
     indent = " " * (width + 2)
     lead = f"{one.rank:>{width}}  "
-    head = f"{_title(one)}{_in_place(one)}  {_rules(one)}"
+    head = f"{change_title(one)}{change_place(one)}  {_rules(one)}"
     severity = Piece(f"{one.severity}  ", f"{paint(one.severity, one.severity)}  ")
     yield with_lead(severity, safe(head), options.width, lead, indent)
     yield wrap(safe(one.reason), options.width, indent, f"{indent}  ")
@@ -39,13 +39,14 @@ def _change(one: RankedChange, width: int, options: Options, paint: Paint) -> It
     yield "\n"
 
 
-def _title(one: RankedChange) -> str:
+def change_title(one: RankedChange) -> str:
+    """``model → virtio``; the name of the rule where no change can be proposed."""
     if one.field is None:
         return one.names[0]
     return f"{one.field} {ARROW} {'not set' if one.value is None else one.value}"
 
 
-def _in_place(one: RankedChange) -> str:
+def change_place(one: RankedChange) -> str:
     """`` in web01 on kvm7``; `` in 40 places``."""
     if one.places > 1:
         return f" in {one.places:,} places on {count(one.hosts, 'host')}"

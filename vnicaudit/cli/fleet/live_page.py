@@ -1,0 +1,156 @@
+"""The page over a history: every host as it was last read, and what became of each finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.judging.catalogue import catalogue_with
+from vnicaudit.base.wording import count
+from vnicaudit.errors import JournalError
+from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
+from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
+from vnicaudit.model.fleet_state import KnownHost
+from vnicaudit.model.report import Tool
+from vnicaudit.reports.page.data import PageAbout, PageEnd, PageHost, PageNote, PageRule
+from vnicaudit.reports.page.from_fleet import notes_of, subjects_of
+from vnicaudit.reports.page.from_history import (
+    changes_of,
+    coverage_notes,
+    history_of,
+    measured_of,
+    measured_on,
+    merged_reading,
+    page_host,
+    settled_of,
+)
+from vnicaudit.reports.page.render import HtmlPage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vnicaudit.history.fleet_state import FleetState
+    from vnicaudit.model.ranking import MeasuredGain
+
+FIRST = 10
+"""Changes of the ranking that are on the page."""
+_MOST_NOTES = 2000
+
+
+def history_page(state: FleetState, gains: Sequence[MeasuredGain], folder: SpoolFolder) -> bytes:
+    """The page of a fleet. ``folder``: the readings that are kept."""
+    return "".join(_LivePage(state, folder).pieces(gains)).encode()
+
+
+class _LivePage:
+    """Host by host: memory grows with the page alone."""
+
+    def __init__(self, state: FleetState, folder: SpoolFolder) -> None:
+        self._state = state
+        self._summary = state.summary()
+        self._readings = _KeptReadings(folder)
+        self._measured = measured_of(state.measurements())
+        self._page = HtmlPage()
+        self._hosts: list[PageHost] = []
+        self._notes: list[PageNote] = []
+        self._untried = 0
+
+    def pieces(self, gains: Sequence[MeasuredGain]) -> Iterator[str]:
+        """The page."""
+        from vnicaudit.fleet.ranking.ranking import rank
+
+        summary = self._summary
+        newest = summary.newest
+        hosts = self._state.hosts()
+        audit = FleetAudit(
+            id=newest.id, started=newest.started, finished=newest.finished, version=newest.version,
+            coverage=Coverage(summary.rules),
+            chosen_hosts=tuple(one.name for one in hosts),
+        )  # fmt: skip
+        ranking = rank(audit, self._taken(hosts), gains, most=FIRST)
+        for one in self._state.settled():
+            self._page.add_settled(settled_of(one))
+        about = PageAbout(
+            title=f"Fleet of {count(len(hosts), 'host')}", tool=Tool("vnicaudit", newest.version),
+            started=newest.started, live=True,
+        )  # fmt: skip
+        catalogue = catalogue_with(())
+        rules = (catalogue.info(rule) for rule in catalogue.ids)
+        end = PageEnd(
+            finished=newest.finished or newest.started,
+            hosts=tuple(self._hosts),
+            notes=(*coverage_notes(summary, self._untried), *self._notes),
+            rules=tuple(PageRule(one.id, one.name, one.summary) for one in rules),
+            changes=changes_of(summary),
+            trend=summary.audits,
+            ranking=ranking,
+            rules_asked=summary.rules,
+            rules_left_out=tuple(sorted(set(catalogue.ids) - set(summary.rules))),
+        )
+        yield from self._page.finish(about, end)
+
+    def _taken(self, hosts: Sequence[KnownHost]) -> Iterator[HostReading]:
+        """The reading of each host; on its way past, it goes into the page."""
+        for host, findings in self._state.open_on(hosts):
+            kept = self._readings.of(host)
+            reading = merged_reading(host, findings, kept, partial(self._state.nics, host.id))
+            self._note(host, reading)
+            past = history_of(findings)
+            subjects = zip(subjects_of(reading), reading.audited, strict=True)
+            for subject, audited in subjects:
+                self._page.add(
+                    replace(
+                        subject,
+                        history=past,
+                        measured=measured_on(audited, self._measured),
+                        read_at="" if host.is_fresh else host.read_at or "",
+                    )
+                )
+            yield reading
+
+    def _note(self, host: KnownHost, reading: HostReading) -> None:
+        self._hosts.append(page_host(host, reading))
+        self._untried += not host.is_tried
+        if host.audit is None:
+            error = host.error or "no audit was to read it yet"
+            self._notes.append(PageNote("not read", host.name, error))
+        elif host.is_fresh and len(self._notes) < _MOST_NOTES:
+            self._notes += notes_of(reading)
+
+
+class _KeptReadings:
+    """Readings in the spools of the last audits, by the host and the audit that the history
+    names."""
+
+    def __init__(self, folder: SpoolFolder) -> None:
+        self._folder = folder
+        self._audits: dict[str, tuple[AuditSpool, dict[str, int]] | None] = {}
+
+    def of(self, host: KnownHost) -> HostReading | None:
+        """What the last reading of a host had; None where it is not kept any more."""
+        kept = None if host.audit is None else self._audit(host.audit)
+        if kept is None:
+            return None
+        spool, places = kept
+        place = places.get(host.name)
+        spooled = None if place is None else spool.host(place)
+        try:
+            reading = None if spooled is None else spooled.reading()
+        except JournalError:
+            return None
+        if reading is None or reading.status == "failed" or reading.host.name != host.name:
+            return None
+        return reading
+
+    def _audit(self, name: str) -> tuple[AuditSpool, dict[str, int]] | None:
+        if name not in self._audits:
+            spool = self._folder.named(name)
+            self._audits[name] = None if spool is None else (spool, _places(spool))
+        return self._audits[name]
+
+
+def _places(spool: AuditSpool) -> dict[str, int]:
+    return {name: place for place, name in enumerate(spool.audit().chosen_hosts)}

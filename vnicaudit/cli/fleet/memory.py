@@ -1,0 +1,78 @@
+"""What a report of a fleet has beside its audit: the inventory, what the history remembers, and the
+ranking."""
+
+from __future__ import annotations
+
+from vnicaudit.cli.fleet.request import FleetRequest
+from vnicaudit.errors import MissingExtraError, UsageError
+from vnicaudit.fleet.running.fleet_run import FleetRun
+from vnicaudit.reports.page.data import FindingHistory, FindingState, PageMemory
+
+FIRST = 10
+"""Changes of the ranking that are in a report."""
+_AGAIN: dict[str, FindingState] = {"fixed": "reopened", "gone": "returned"}
+"""State of a finding that came up, by that in which it was; any other: it was known."""
+
+
+class AuditMemory:
+    """Of one audit. Asked before it is stored it tells what was known then of each finding, and
+    afterwards (``is_stored``) what the audit changed. Where names are replaced, it tells nothing:
+    it has them."""
+
+    def __init__(self, request: FleetRequest) -> None:
+        self._request = request
+        self.run: FleetRun | None = None
+        self.is_stored = False
+
+    def now(self) -> PageMemory:
+        """What is known. Raises HistoryError."""
+        run = self.run
+        if run is None or self._request.audit.redactor is not None:
+            return PageMemory()
+        return self._changed(run) if self.is_stored else self._before(run)
+
+    def _before(self, run: FleetRun) -> PageMemory:
+        """The state that each known finding has if it comes up."""
+        from vnicaudit.history.history import history_to_read
+
+        findings: dict[str, FindingHistory] = {}
+        try:
+            with (
+                history_to_read(self._request.history.place) as history,
+                history.fleet_state() as state,
+            ):
+                known = [one for _host, found in state.open_on(state.hosts()) for one in found]
+                for one in (*state.settled(), *known):
+                    past = FindingHistory(_AGAIN.get(one.state, "known"), one.first_seen)
+                    findings[one.fingerprint] = past
+        except MissingExtraError:
+            return PageMemory(hosts=_hosts(run))
+        except UsageError:  # nothing is stored yet: all is new
+            findings = {}
+        new = FindingHistory("new", run.audit.started)
+        return PageMemory(hosts=_hosts(run), findings=findings, others=new)
+
+    def _changed(self, run: FleetRun) -> PageMemory:
+        from vnicaudit.fleet.ranking.ranking import rank
+        from vnicaudit.history.history import history_to_read
+        from vnicaudit.reports.page.from_history import changes_of, settled_of
+
+        with history_to_read(self._request.history.place) as history:
+            gains = history.gains()
+            with history.fleet_state() as state:
+                summary = state.summary()
+                ended = [one for one in state.settled() if one.until is not None]
+        readings = (kept.reading() for kept in run.readings())
+        catalogue = self._request.audit.reading.catalogue
+        return PageMemory(
+            hosts=_hosts(run),
+            changes=changes_of(summary),
+            trend=summary.audits,
+            settled=tuple(map(settled_of, ended)),
+            ranking=rank(run.audit, readings, gains, most=FIRST),
+            rules_left_out=tuple(sorted(set(catalogue.ids) - set(run.audit.coverage.rules))),
+        )
+
+
+def _hosts(run: FleetRun) -> dict[str, tuple[str, str]]:
+    return {host.uri: (host.name, host.site) for host in run.audit.hosts}

@@ -1,0 +1,263 @@
+"""The state of a fleet, host by host, as of one moment: for a page over the whole history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, select
+
+from vnicaudit.errors import UsageError
+from vnicaudit.history.audits import summaries
+from vnicaudit.history.gains import NO_RESULT
+from vnicaudit.history.known import chunks
+from vnicaudit.history.rows import NicFacts, time_text, uuid_text
+from vnicaudit.history.tables import (
+    audit,
+    basis_rule,
+    benchmark,
+    benchmark_result,
+    finding,
+    host,
+    inventory,
+    nic,
+    problem,
+    reading,
+)
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
+from vnicaudit.model.fleet import HostStatus
+from vnicaudit.model.fleet_state import (
+    FleetSummary,
+    KnownFinding,
+    KnownHost,
+    KnownNic,
+    NicMeasurement,
+)
+from vnicaudit.model.history import FindingState
+
+AUDITS = 60
+"""Audits of the trend; what an older one ended is not listed."""
+SETTLED = 20_000
+"""Findings that are listed as fixed, gone or suppressed."""
+_MEASURED = 10_000
+_AT_ONCE = 64
+_SEVERITY = {name: name for name in SEVERITIES}
+_CONFIDENCE = {name: name for name in CONFIDENCES}
+_STATUS: dict[str, HostStatus] = {"ok": "ok", "partial": "partial", "failed": "failed"}
+_OPENED: dict[str, FindingState] = {
+    "new": "new", "reopened": "reopened", "returned": "returned", "moved": "moved",
+}  # fmt: skip
+_ENDED: dict[str, FindingState] = {"fixed": "fixed", "gone": "gone"}
+
+
+class FleetState:
+    """Asks for parts of it within one transaction, which sees one state. Raises UsageError where
+    no audit is stored."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        query = select(audit.c.number, audit.c.basis).order_by(audit.c.number.desc()).limit(1)
+        newest = connection.execute(query).one_or_none()
+        if newest is None:
+            raise UsageError("the history has no audit yet; run `vnicaudit fleet audit`")
+        self._newest, self._basis = int(newest[0]), int(newest[1])
+        self._rules = frozenset(self._asked())
+
+    def mark(self) -> tuple[int, ...]:
+        """Numbers that are others as soon as anything of the state is."""
+        parts = (
+            select(func.count()).select_from(audit),
+            select(func.count()).select_from(benchmark),
+        )
+        counts = [int(self._connection.execute(part).scalar() or 0) for part in parts]
+        return (self._newest, *counts)
+
+    def summary(self) -> FleetSummary:
+        """The newest audit and those before."""
+        audits = summaries(self._connection, most=AUDITS)
+        n = nic.c
+        added = and_(n.opened == self._newest, n.opened_as.in_(("new", "returned")))
+        removed = and_(n.closed == self._newest, n.closed_as == "gone")
+        return FleetSummary(
+            newest=audits[0],
+            audits=tuple(reversed(audits)),
+            rules=tuple(sorted(self._rules)),
+            nics_added=self._count(added),
+            nics_removed=self._count(removed),
+        )
+
+    def hosts(self) -> list[KnownHost]:
+        """The hosts of the inventory, by name."""
+        return [self._host(row) for row in self._connection.execute(_hosts())]
+
+    def open_on(self, hosts: Sequence[KnownHost]) -> Iterator[tuple[KnownHost, list[KnownFinding]]]:
+        """Each host with its open findings; accepted ones are left out."""
+        for some in chunks(hosts, _AT_ONCE):
+            found = self._open([one.id for one in some])
+            for one in some:
+                yield one, found[one.id]
+
+    def nics(self, host_id: int) -> list[KnownNic]:
+        """The NICs of a host, guest by guest."""
+        n = nic.c
+        names = NicFacts._fields
+        query = select(*(n[name] for name in names)).where(n.host == host_id, n.closed.is_(None))
+        rows = self._connection.execute(query.order_by(n.domain, n.uuid, n.nic_index))
+        found = []
+        for row in rows:
+            values = dict(zip(names, row, strict=True))
+            found.append(KnownNic(**{**values, "uuid": uuid_text(values["uuid"])}))
+        return found
+
+    def settled(self) -> list[KnownFinding]:
+        """Findings that the audits of the trend saw fixed, or gone, newest first, and that did not
+        come back; then those that are suppressed now."""
+        first = select(audit.c.number).order_by(audit.c.number.desc()).limit(AUDITS).subquery()
+        oldest = self._connection.execute(select(func.min(first.c.number))).scalar()
+        f, again = finding.c, finding.alias()
+        came_back = exists().where(again.c.fingerprint == f.fingerprint, again.c.closed.is_(None))
+        ended = and_(f.closed >= oldest, f.closed_as.in_(_ENDED), f.accepted == 0, ~came_back)
+        accepted = and_(f.closed.is_(None), f.accepted != 0)
+        found: dict[str, KnownFinding] = {}
+        for condition, order in ((ended, f.closed.desc()), (accepted, f.opened.desc())):
+            query = _findings(condition).order_by(order, f.id).limit(SETTLED)
+            for row in self._connection.execute(query):
+                one = self._finding(row)
+                found.setdefault(one.fingerprint, one)
+        return list(found.values())[:SETTLED]
+
+    def measurements(self) -> list[NicMeasurement]:
+        """Imported results of measurements of guests' NICs, newest first."""
+        b, r = benchmark.c, benchmark_result.c
+        query = (
+            select(b.domain, b.mac, b.started, r.workload, r.metric, r.before_nic, r.after_nic)
+            .add_columns(r.percent, r.low95, r.high95)
+            .join(benchmark_result, r.benchmark == b.id)
+            .where(b.domain.is_not(None), b.mac.is_not(None), r.is_primary == 1)
+            .where(r.percent.is_not(None), r.verdict.not_in(NO_RESULT))
+            .order_by(b.started.desc(), b.id, r.workload, r.metric)
+            .limit(_MEASURED)
+        )
+        return [
+            NicMeasurement(
+                domain=domain, mac=mac, started=time_text(started), workload=workload,
+                metric=metric, before_nic=before, after_nic=after, percent=percent, low95=low,
+                high95=high,
+            )
+            for domain, mac, started, workload, metric, before, after, percent, low, high
+            in self._connection.execute(query)
+        ]  # fmt: skip
+
+    def _asked(self) -> list[str]:
+        query = select(basis_rule.c.rule).where(basis_rule.c.basis == self._basis)
+        return [str(rule) for (rule,) in self._connection.execute(query)]
+
+    def _count(self, condition: ColumnElement[bool]) -> int:
+        query = select(func.count()).select_from(nic).where(condition)
+        return int(self._connection.execute(query).scalar() or 0)
+
+    def _host(self, row: Row[tuple[object, ...]]) -> KnownHost:
+        values: list[object] = list(row)
+        number, name, uri, site, tried, read, named, read_at, status, error = values
+        return KnownHost(
+            id=_number(number),
+            name=str(name),
+            uri=str(uri),
+            site=str(site),
+            audit=None if named is None else str(named),
+            read_at=None if read_at is None else time_text(_number(read_at)),
+            status=_STATUS.get(str(status), "failed"),
+            error=str(error or ""),
+            is_fresh=read == self._newest,
+            is_tried=tried == self._newest,
+        )
+
+    def _open(self, hosts: Sequence[int]) -> dict[int, list[KnownFinding]]:
+        f = finding.c
+        here = and_(f.host.in_(hosts), f.closed.is_(None), f.accepted == 0)
+        found: dict[int, list[KnownFinding]] = {number: [] for number in hosts}
+        for row in self._connection.execute(_findings(here).order_by(f.host, f.id)):
+            found[_number(row[0])].append(self._finding(row))
+        return found
+
+    def _finding(self, row: Row[tuple[object, ...]]) -> KnownFinding:
+        values = row._mapping
+        until = values["until"]
+        safe, reason = values["safe"], values["reason"]
+        return KnownFinding(
+            state=self._state(row),
+            first_seen=time_text(values["first_seen"]),
+            until=None if until is None else time_text(until),
+            host=values["host_name"],
+            site=values["site"],
+            fingerprint=bytes(values["fingerprint"]).hex(),
+            rule=values["rule"],
+            name=values["name"],
+            severity=_SEVERITY.get(values["severity"], "info"),
+            confidence=_CONFIDENCE.get(values["confidence"], "low"),
+            owner=values["owner"],
+            message=values["message"],
+            field=values["field"],
+            old=values["old"],
+            new=values["new"],
+            safe=bool(safe),
+            reason=reason or "",
+            scope=values["scope"],
+            subject=values["subject"],
+            uuid=uuid_text(values["uuid"]),
+            mac=values["mac"],
+            nic_index=values["nic_index"],
+            file=values["file"],
+        )
+
+    def _state(self, row: Row[tuple[object, ...]]) -> FindingState:
+        """By the newest audit, as the counts of a trend have it."""
+        values = row._mapping
+        if values["closed"] is not None:
+            return _ENDED.get(values["closed_as"], "gone")
+        if values["accepted"]:
+            return "suppressed"
+        is_fresh = values["read"] == self._newest and values["rule"] in self._rules
+        if not is_fresh or values["unlooked"] is not None:
+            return "not looked at"
+        if values["opened"] != self._newest:
+            return "known"
+        return _OPENED.get(values["opened_as"], "known")
+
+
+def _hosts() -> Select[tuple[object, ...]]:
+    """Those of the inventory, with their last reading and their last try."""
+    h, i = host.c, inventory.c
+    last, tried, of = reading.alias(), reading.alias(), audit.alias()
+    return (
+        select(h.id, h.name, i.uri, i.site, h.tried, h.read, of.c.id, last.c.read_at)
+        .add_columns(tried.c.status, tried.c.error)
+        .select_from(host)
+        .join(inventory, and_(i.host == h.id, i.closed.is_(None)))
+        .outerjoin(last, and_(last.c.audit == h.read, last.c.host == h.id))
+        .outerjoin(of, of.c.number == h.read)
+        .outerjoin(tried, and_(tried.c.audit == h.tried, tried.c.host == h.id))
+        .order_by(h.name)
+    )
+
+
+def _findings(condition: ColumnElement[bool]) -> Select[tuple[object, ...]]:
+    """Those for which it holds, on hosts of the inventory."""
+    f, p, h, i = finding.c, problem.c, host.c, inventory.c
+    ended = audit.alias()
+    return (
+        select(f.host, h.name.label("host_name"), i.site, h.read, f.fingerprint, f.opened)
+        .add_columns(f.opened_as, f.closed, f.closed_as, f.first_seen, f.unlooked, f.accepted)
+        .add_columns(f.reason, f.scope, f.subject, f.uuid, f.mac, f.nic_index, f.file)
+        .add_columns(p.rule, p.name, p.severity, p.confidence, p.owner, p.message, p.field)
+        .add_columns(p.old, p.new, p.safe, ended.c.started.label("until"))
+        .select_from(finding)
+        .join(problem, p.id == f.problem)
+        .join(host, h.id == f.host)
+        .join(inventory, and_(i.host == f.host, i.closed.is_(None)))
+        .outerjoin(ended, ended.c.number == f.closed)
+        .where(condition)
+    )
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,105 @@
+"""The state of a fleet as its history knows it: every host as it was last read, and what became of
+each finding by the newest audit."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vnicaudit.model.finding import Confidence, Severity
+from vnicaudit.model.fleet import HostStatus
+from vnicaudit.model.history import AuditSummary, FindingState
+
+
+class KnownHost(msgspec.Struct, frozen=True, kw_only=True):
+    """A host of the inventory. ``audit``: the one that read it last, at ``read_at`` (UTC, RFC
+    3339); None: it was never read. ``is_fresh``: that was the newest audit; ``is_tried``: the
+    newest audit was to read it. ``status`` and ``error``: of the last try."""
+
+    id: int
+    name: str
+    uri: str
+    site: str
+    audit: str | None
+    read_at: str | None
+    status: HostStatus
+    error: str
+    is_fresh: bool
+    is_tried: bool
+
+
+class KnownFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding, and its state by the newest audit. ``first_seen``: ever; ``until``: the audit that
+    ended it; None: it is open, or accepted (``reason`` says why). Times: UTC, RFC 3339."""
+
+    state: FindingState
+    first_seen: str
+    until: str | None
+    host: str
+    site: str
+    fingerprint: str
+    rule: str
+    name: str
+    severity: Severity
+    confidence: Confidence
+    owner: str
+    message: str
+    field: str | None
+    old: str | None
+    new: str | None
+    safe: bool
+    reason: str
+    scope: str
+    subject: str
+    uuid: str | None
+    mac: str | None
+    nic_index: int | None
+    file: str | None
+
+
+class KnownNic(msgspec.Struct, frozen=True, kw_only=True):
+    """A NIC, as it was last read; effective, but for ``model_declared``."""
+
+    domain: str
+    uuid: str | None
+    nic_index: int
+    mac: str | None
+    type: str
+    origin: str
+    owner: str
+    arch: str | None
+    machine: str | None
+    vcpus: int | None
+    model_declared: str | None
+    model: str | None
+    vhost: int | None
+    queues: int | None
+    rx_queue_size: int | None
+    tx_queue_size: int | None
+    starts: int
+
+
+class FleetSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest audit, those before it (``audits``, oldest first, the newest one included), the
+    ids of the rules that it asked, and how many NICs it met for the first time, or no more."""
+
+    newest: AuditSummary
+    audits: tuple[AuditSummary, ...]
+    rules: tuple[str, ...]
+    nics_added: int
+    nics_removed: int
+
+
+class NicMeasurement(msgspec.Struct, frozen=True, kw_only=True):
+    """A result of a measurement of a guest's NIC that an import brought. ``percent``: after against
+    before; positive is better."""
+
+    domain: str
+    mac: str
+    started: str
+    workload: str
+    metric: str
+    before_nic: str | None
+    after_nic: str | None
+    percent: float
+    low95: float | None
+    high95: float | None

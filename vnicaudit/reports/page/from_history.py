@@ -1,0 +1,344 @@
+"""A history's state of a host, and its reading where that is kept -> one reading, for the page and
+the ranking alike.
+
+A kept reading has all that an audit knew: reasons, fixes. What it lacks (another audit read that
+part of the host, or it is not kept any more) is made of what the history has of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from vnicaudit.base.wording import count
+from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Resolved
+from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.fleet import HostReading, HostStatus, InventoryHost
+from vnicaudit.model.fleet_state import (
+    FleetSummary,
+    KnownFinding,
+    KnownHost,
+    KnownNic,
+    NicMeasurement,
+)
+from vnicaudit.model.location import Location
+from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.owner import Keeper, Owner, owner_named
+from vnicaudit.model.refs import (
+    ConfigRef,
+    DomainRef,
+    FlavorRef,
+    HostRef,
+    ImageRef,
+    NicRef,
+    PreferenceRef,
+    Ref,
+)
+from vnicaudit.model.report import Audited, AuditedScope, NicRow, TargetResult
+from vnicaudit.reports.coverage import percent
+from vnicaudit.reports.page.coverage import moment
+from vnicaudit.reports.page.data import (
+    FindingHistory,
+    FindingState,
+    PageChanges,
+    PageHost,
+    PageNote,
+    PageSettled,
+    SettledState,
+)
+
+T = TypeVar("T", str, bool, int)
+Subject = tuple[str, str, str]
+"""Scope, UUID or name, file."""
+_SCOPES: dict[str, AuditedScope] = {
+    "host": "host", "config": "config", "image": "image", "flavor": "flavor",
+    "preference": "preference", "site": "site", "mac": "mac",
+}  # fmt: skip
+_OWN_PATH = frozenset({"vhostuser", "vdpa", "hostdev"})
+_STATES: dict[str, FindingState] = {
+    "new": "new", "known": "known", "reopened": "reopened", "returned": "returned",
+    "moved": "moved", "not looked at": "not looked at",
+}  # fmt: skip
+_KEPT = "as last read; the history keeps no reason"
+
+
+def merged_reading(
+    host: KnownHost,
+    findings: Sequence[KnownFinding],
+    kept: HostReading | None,
+    nics: Callable[[], list[KnownNic]],
+) -> HostReading:
+    """All that is open on a host: what is in its kept reading, and what only the history knows.
+    ``nics`` are asked for only where the reading is not whole."""
+    wanted = {one.fingerprint: one for one in findings}
+    read = [_open_part(one, wanted) for one in (() if kept is None else kept.audited)]
+    seen = {finding.fingerprint for one in read for finding in one.findings}
+    missing = [one for mark, one in wanted.items() if mark not in seen]
+    is_whole = kept is not None and kept.status == "ok" and not missing
+    known = () if is_whole else tuple(_subjects(host, read, nics(), missing))
+    place = InventoryHost(host.name, host.uri, host.site)
+    if kept is not None:
+        return replace(kept, host=place, audited=(*_completed(read, missing, host), *known))
+    at = host.read_at or ""
+    result = TargetResult(host.uri, host.status, host.error or None)
+    status: HostStatus = "failed" if host.audit is None else "ok"
+    return HostReading(
+        host=place, status=status, started=at, finished=at, result=result, audited=known
+    )
+
+
+def history_of(findings: Iterable[KnownFinding]) -> dict[str, FindingHistory]:
+    """The past of each finding, by its fingerprint."""
+    return {
+        one.fingerprint: FindingHistory(_STATES.get(one.state, ""), one.first_seen)
+        for one in findings
+    }
+
+
+def changes_of(summary: FleetSummary) -> PageChanges | None:
+    """Differences to the audit before; None: there is none."""
+    if len(summary.audits) < 2:
+        return None
+    newest = summary.newest
+    return PageChanges(
+        since=summary.audits[-2].started,
+        new=newest.new,
+        reopened=newest.reopened,
+        fixed=newest.fixed,
+        gone=newest.gone,
+        unseen=newest.stale,
+        nics_added=summary.nics_added,
+        nics_removed=summary.nics_removed,
+    )
+
+
+def page_host(host: KnownHost, reading: HostReading) -> PageHost:
+    """How reading a host went, and when it was read last, where the newest audit did not."""
+    stale = "" if host.is_fresh or host.read_at is None else host.read_at
+    error = host.error if host.status != "ok" else ""
+    if not host.is_fresh and not host.is_tried:
+        error = "the newest audit was not to read it"
+    status = host.status if host.audit is not None else "failed"
+    return PageHost(
+        name=host.name,
+        status=status,
+        site=host.site,
+        error=error,
+        domains=sum(one.scope == "domain" for one in reading.audited),
+        nics=sum(one.nics for one in reading.audited),
+        stale_since=stale,
+        was_tried=host.is_tried,
+    )
+
+
+def coverage_notes(summary: FleetSummary, untried: int) -> Iterator[PageNote]:
+    """The parts of the fleet that the newest audit was not to look at. ``untried``: hosts."""
+    newest = summary.newest
+    shares = ((newest.host_share, "hosts"), (newest.nic_share, "NICs"))
+    parts = [f"a sample of {percent(share)} of the {name}" for share, name in shares if share < 1]
+    if newest.limit:
+        parts.append(f"hosts that match {newest.limit}")
+    if parts or untried:
+        looked = " and ".join(parts) or "a part of the hosts"
+        rest = f"; {count(untried, 'host')} of the inventory shown as last read" if untried else ""
+        message = f"the newest audit ({moment(newest.started)}) was to look at {looked}{rest}"
+        yield PageNote("not read", "", message)
+
+
+def measured_of(results: Iterable[NicMeasurement]) -> dict[tuple[str, str], str]:
+    """Guest and MAC address -> a sentence on what was measured there; the newest two results."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in results:
+        some = found.setdefault((one.domain, one.mac.lower()), [])
+        if len(some) < 2:
+            some.append(_measured(one))
+    return {key: "; ".join(some) for key, some in found.items()}
+
+
+def measured_on(
+    audited: Audited, measured: Mapping[tuple[str, str], str]
+) -> dict[int, str]:  # fmt: skip
+    """Index of a NIC of a guest -> what was measured on it."""
+    return {
+        row.index: measured[audited.subject, row.mac.lower()]
+        for row in (audited.rows if measured else ())
+        if row.mac is not None and (audited.subject, row.mac.lower()) in measured
+    }
+
+
+def _measured(one: NicMeasurement) -> str:
+    interval = ""
+    if one.low95 is not None and one.high95 is not None:
+        interval = f" (95 % interval {one.low95:+,.0f} to {one.high95:+,.0f} %)"
+    change = f", {one.before_nic} → {one.after_nic}" if one.before_nic and one.after_nic else ""
+    return (
+        f"{one.percent:+,.0f} % {one.metric} of {one.workload}{interval}{change}, "
+        f"{moment(one.started)}"
+    )
+
+
+def _open_part(audited: Audited, wanted: Mapping[str, KnownFinding]) -> Audited:
+    """A judgement with the findings that are open by the history."""
+    return replace(
+        audited, findings=tuple(one for one in audited.findings if one.fingerprint in wanted)
+    )
+
+
+def _key(scope: str, subject: str, uuid: str | None, file: str | None) -> Subject:
+    return (scope, uuid or subject, "" if uuid else file or "")
+
+
+def _audited_key(one: Audited) -> Subject:
+    return _key(one.scope, one.subject, one.uuid, one.file)
+
+
+def _finding_key(one: KnownFinding) -> Subject:
+    return _key(one.scope, one.subject, one.uuid, one.file)
+
+
+def _completed(
+    read: Iterable[Audited], missing: Iterable[KnownFinding], host: KnownHost
+) -> Iterator[Audited]:
+    """Judgements, with the findings that the history has beside theirs."""
+    more: dict[Subject, list[KnownFinding]] = {}
+    for one in missing:
+        more.setdefault(_finding_key(one), []).append(one)
+    for audited in read:
+        added = more.pop(_audited_key(audited), ())
+        made = tuple(_finding(one, audited.rows, host) for one in added)
+        yield replace(audited, findings=(*audited.findings, *made)) if made else audited
+
+
+def _subjects(
+    host: KnownHost,
+    read: Sequence[Audited],
+    nics: Iterable[KnownNic],
+    findings: Iterable[KnownFinding],
+) -> Iterator[Audited]:
+    """Guests, files and the host itself, as far as they are in no reading."""
+    done = set(map(_audited_key, read))
+    rows: dict[Subject, list[NicRow]] = {}
+    about: dict[Subject, list[KnownFinding]] = {}
+    names: dict[Subject, tuple[str, str | None]] = {}
+    for nic in nics:
+        key = _key("domain", nic.domain, nic.uuid, None)
+        rows.setdefault(key, []).append(_row(nic, host))
+        names.setdefault(key, (nic.domain, nic.uuid))
+    for finding in findings:
+        key = _finding_key(finding)
+        about.setdefault(key, []).append(finding)
+        names.setdefault(key, (finding.subject, finding.uuid))
+    for key, (name, uuid) in names.items():
+        if key not in done:
+            yield _subject(host, key, (name, uuid), tuple(rows.get(key, ())), about.get(key, ()))
+
+
+def _subject(
+    host: KnownHost,
+    key: Subject,
+    named: tuple[str, str | None],
+    rows: tuple[NicRow, ...],
+    findings: Sequence[KnownFinding],
+) -> Audited:
+    owners = [row.owner for row in rows] or [one.owner for one in findings]
+    return Audited(
+        target=host.uri,
+        subject=named[0],
+        uuid=named[1],
+        owner=_keeper(owners[0]) if owners else "libvirt",
+        scope=_SCOPES.get(key[0], "domain"),
+        nics=len(rows),
+        findings=tuple(_finding(one, rows, host) for one in findings),
+        file=key[2] or None,
+        rows=rows,
+    )
+
+
+def _finding(one: KnownFinding, rows: Iterable[NicRow], host: KnownHost) -> Finding:
+    change = None if one.field is None else Change(one.field, one.old, one.new, one.safe)
+    return Finding(
+        rule=one.rule,
+        name=one.name,
+        severity=one.severity,
+        confidence=one.confidence,
+        message=one.message,
+        about=_about(one, rows),
+        location=Location(host.uri, one.file),
+        owner=_keeper(one.owner),
+        change=change,
+        fingerprint=one.fingerprint,
+        fix="" if change is None else _fix(change, one.owner),
+    )
+
+
+def _fix(change: Change, owner: str) -> str:
+    """The change in words: how its owner makes it was in the report of then."""
+    where = f"where {owner} keeps the definition"
+    if change.new is None:
+        return f"Remove {change.field} {where}."
+    return f"Set {change.field} to {change.new} {where}."
+
+
+def _about(one: KnownFinding, rows: Iterable[NicRow]) -> Ref:
+    if one.mac is not None or one.nic_index is not None:
+        same = [row.index for row in rows if one.mac is not None and row.mac == one.mac]
+        return NicRef(one.subject, one.uuid, one.mac, same[0] if same else one.nic_index)
+    kinds: dict[str, Ref] = {
+        "host": HostRef(), "config": ConfigRef(), "image": ImageRef(one.subject, one.uuid),
+        "flavor": FlavorRef(one.subject, one.uuid), "preference": PreferenceRef(one.subject),
+    }  # fmt: skip
+    return kinds.get(one.scope) or DomainRef(one.subject, one.uuid)
+
+
+def _row(nic: KnownNic, host: KnownHost) -> NicRow:
+    is_own = nic.type in _OWN_PATH or nic.origin == "hostdev"
+    model = _fact(nic.model, is_own)
+    vhost = None if nic.vhost is None else bool(nic.vhost)
+    no_vhost = is_own or (nic.model is not None and nic.model not in VIRTIO)
+    return NicRow(
+        domain=nic.domain, uuid=nic.uuid, index=nic.nic_index, mac=nic.mac, type=nic.type,
+        actual_type=nic.type, origin=nic.origin, owner=nic.owner, arch=nic.arch,
+        machine=nic.machine, vcpus=nic.vcpus, active=None, target_dev=None,
+        model=replace(model, declared=nic.model_declared), vhost=_fact(vhost, no_vhost),
+        queues=_fact(nic.queues, no_vhost), rx_queue_size=_fact(nic.rx_queue_size, no_vhost),
+        tx_queue_size=_fact(nic.tx_queue_size, no_vhost), starts=bool(nic.starts),
+        location=Location(host.uri),
+    )  # fmt: skip
+
+
+def _fact(value: T | None, is_absent: bool) -> Resolved[T]:
+    state = KNOWN if value is not None else NONE if is_absent else UNKNOWN
+    return Resolved(None, value, _KEPT, state)
+
+
+def _keeper(name: str) -> Keeper:
+    if name == "host":
+        return "host"
+    if name == "vnicaudit":
+        return "vnicaudit"
+    owner: Owner = owner_named(name)
+    return owner
+
+
+def settled_of(one: KnownFinding) -> PageSettled:
+    """A finding that ended, or is accepted, as the page lists it."""
+    return PageSettled(
+        state=_SETTLED.get(one.state, "gone"),
+        severity=one.severity,
+        rule=one.rule,
+        name=one.name,
+        subject=one.subject,
+        host=one.host,
+        site=one.site,
+        owner=one.owner,
+        mac=one.mac or "",
+        message=one.message,
+        reason=one.reason,
+        first_seen=one.first_seen,
+        until=one.until or "",
+    )
+
+
+_SETTLED: dict[str, SettledState] = {"fixed": "fixed", "suppressed": "suppressed"}
