@@ -87,9 +87,9 @@ class Deadline:
 
 
 class Ticking:
-    """Deadlines of ``FILE_SECONDS`` inside of ``with`` are told by one timer, which goes on from
-    one to the next, so that none is set for each of many small files. Each has its time, and a
-    tick more at the most.
+    """Deadlines of ``FILE_SECONDS`` inside of ``with`` are told by one timer, which goes on from one
+    to the next: to set one for each of many small files costs as much as a part of reading it.
+    Each has its time, and a tick more at the most.
 
     Does nothing inside another one or a deadline, and in threads that signals do not reach.
     """
