@@ -495,7 +495,7 @@ def by_turns(before: list[float], after: list[float], alpha: float) -> Found:
     """Student's, and never narrower than turns are known to differ."""
     n, m = len(before), len(after)
     freedom = n + m - 2
-    usual = {2: 0.15, 3: 0.165, 4: 0.08}[min(n, m)]
+    usual = {2: 0.15, 3: 0.15, 4: 0.08}[min(n, m)]
     pooled = math.sqrt((squares(before) + squares(after)) / freedom)
     wide = math.sqrt(1 / n + 1 / m)
     estimate = statistics.fmean(after) - statistics.fmean(before)

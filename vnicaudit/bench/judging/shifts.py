@@ -12,9 +12,8 @@ turns of the same thing are known to differ by:
     the wider of   t * s * sqrt(1/n + 1/m)   and   z * s_0 * sqrt(1/n + 1/m)
 
 ``s``: standard deviation of turns within the arms, pooled; ``t`` has n + m - 2 degrees of freedom.
-``s_0``: 0.15 with two turns of an arm and 0.165 with three, since so few can be alike by chance:
-where boots fall on two levels, three against three do so once in thirty-two times, and with these
-that is no difference where the levels are 25 % apart; 0.08 with four.
+``s_0``: 0.15 with two or three turns of an arm, since so few can be alike by chance (where boots
+fall on two levels, three against three do so once in thirty-two times); 0.08 with four.
 
 Where all runs before came first and all runs after then, after one change, ranks would be wrong:
 runs of one boot resemble one another more than runs of two boots do, so that two boots of the same
@@ -145,7 +144,7 @@ def _trend(values: Sequence[float]) -> float:
 
 def between_turns(turns: int) -> float:
     """The least standard deviation between turns, of logarithms, that is reckoned with."""
-    return {2: 0.15, 3: 0.165}.get(turns, 0.08)
+    return 0.15 if turns < FEW_TURNS else 0.08
 
 
 class TurnShift:
