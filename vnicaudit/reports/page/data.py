@@ -163,7 +163,7 @@ class PageMemory(msgspec.Struct, frozen=True, kw_only=True):
     hosts: Mapping[str, tuple[str, str]] = {}
     findings: Mapping[str, FindingHistory] = {}
     """By fingerprint."""
-    others: FindingHistory = FindingHistory()
+    unknown: FindingHistory = FindingHistory()
     """Of a finding that is not among these."""
     changes: PageChanges | None = None
     trend: tuple[AuditSummary, ...] = ()
@@ -174,11 +174,6 @@ class PageMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_MEMORY = PageMemory()
-
-
-def no_memory() -> PageMemory:
-    """Of an audit that nobody remembers."""
-    return NO_MEMORY
 
 
 class PageData(msgspec.Struct, frozen=True, kw_only=True):
