@@ -157,7 +157,7 @@ class PageEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known beside an audit's own stream: of a fleet that is remembered. ``hosts``: target
+    """Knowledge beside an audit's own stream, of a fleet that is remembered. ``hosts``: target
     -> name and site of a host in the inventory."""
 
     hosts: Mapping[str, tuple[str, str]] = {}
