@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from vnicaudit.model.finding import Confidence
+from vnicaudit.model.page_memory import PageMemory
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 
 if TYPE_CHECKING:
     from vnicaudit.knowledge.fixes.owners import Wordings
-    from vnicaudit.reports.page.data import PageMemory
 
 
 class Options(msgspec.Struct, frozen=True):
