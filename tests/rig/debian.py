@@ -9,19 +9,16 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.rig.errors import Missing, RigError
+from tests.rig.errors import Missing, NotFetched, RigError
 from tests.rig.process import log, run
 
 SUITE = "trixie"
+SUITES = (SUITE, "bookworm")
+"""The second where a mirror is between two versions of the first: after a point release its index,
+or the packages that it lists, may be of the other one for days, and for one architecture alone."""
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 _PAST_CACHES = ("-o", "Acquire::http::No-Cache=true")
-_TRIES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (SUITE, ()),
-    (SUITE, _PAST_CACHES),
-    ("bookworm", ()),
-    ("bookworm", _PAST_CACHES),
-)
 
 
 def mirror() -> str:
@@ -42,7 +39,7 @@ def mirror() -> str:
 class Archive:
     """The Debian archive as seen by one Debian architecture (amd64, s390x)."""
 
-    def __init__(self, architecture: str, root: Path) -> None:
+    def __init__(self, architecture: str, root: Path, suite: str = SUITE) -> None:
         if not KEYRING.exists():
             raise Missing(f"{KEYRING} does not exist; see scripts/packages/rig.apt")
         self._root = root
@@ -50,22 +47,9 @@ class Archive:
             (root / name).mkdir(parents=True)
         (root / "status").touch()
         (root / "apt.conf").write_text(_proxy_settings() + _private_settings(architecture, root))
-        self._update()
-
-    def _update(self) -> None:
-        """Read the lists: of the suite before, where a mirror is between two versions of one. After
-        a point release that may last for days, and one architecture alone."""
-        why = ""
-        for suite, options in _TRIES:
-            source = f"deb [signed-by={KEYRING}] {mirror()} {suite} main\n"
-            (self._root / "sources.list").write_text(source)
-            try:
-                self._apt("apt-get", "update", "--error-on=any", *options)
-                return
-            except RigError as error:
-                why = str(error)
-                log(why)
-        raise Missing(f"the Debian archive cannot be read: {why}")
+        source = f"deb [signed-by={KEYRING}] {mirror()} {suite} main\n"
+        (root / "sources.list").write_text(source)
+        self._fetch("apt-get", "update", "--error-on=any")
 
     def newest(self, meta_package: str) -> str:
         """The one package that a meta package (linux-image-amd64) stands for."""
@@ -77,13 +61,25 @@ class Archive:
 
     def unpack(self, package: str, into: Path) -> None:
         """Unpack one package, without what it depends on."""
-        self._apt("apt-get", "download", package, cwd=self._root)
+        self._fetch("apt-get", "download", package, cwd=self._root)
         _extract(self._root.glob("*.deb"), into)
 
     def unpack_with_dependencies(self, packages: Iterable[str], into: Path) -> None:
         """Unpack packages and all they depend on; no package script is run."""
-        self._apt("apt-get", "install", "--yes", "--download-only", *packages)
+        self._fetch("apt-get", "install", "--yes", "--download-only", *packages)
         _extract((self._root / "cache/archives").glob("*.deb"), into)
+
+    def _fetch(self, *argv: str, cwd: Path | None = None) -> None:
+        """Have apt fetch something: if need be once more, past the caches on the way. Raises
+        NotFetched."""
+        try:
+            self._apt(*argv, cwd=cwd)
+        except RigError as error:
+            log(str(error))
+            try:
+                self._apt(*argv, *_PAST_CACHES, cwd=cwd)
+            except RigError as again:
+                raise NotFetched(f"the Debian archive cannot be read: {again}") from error
 
     def _apt(self, *argv: str, cwd: Path | None = None) -> str:
         environment = {**os.environ, "APT_CONFIG": str(self._root / "apt.conf"), "LC_ALL": "C"}

@@ -2,6 +2,7 @@
 
 RigError        a build, a boot or a command failed
 └── Missing     this machine lacks something; the tests that need it are not run
+    └── NotFetched  a package, or the list of them
 """
 
 
@@ -11,3 +12,7 @@ class RigError(Exception):
 
 class Missing(RigError):
     """This machine lacks something the rig needs; the message says what."""
+
+
+class NotFetched(Missing):
+    """Something of the Debian archive cannot be fetched."""

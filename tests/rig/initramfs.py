@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.rig import debian, kernel, process, programs, python
-from tests.rig.debian import Archive, merged_folders
-from tests.rig.errors import RigError
+from tests.rig.debian import SUITES, Archive, merged_folders
+from tests.rig.errors import NotFetched, RigError
 from tests.rig.kernel import Kernel, unpack_kernel
 
 FILES = Path(__file__).parent / "files"
@@ -67,9 +67,18 @@ def sources(arch: str) -> Iterator[Path | str]:
 
 def build(arch: str, folder: Path) -> None:
     """Fill a folder with `kernel/` (an unpacked kernel), and `image` and `initrd` to boot."""
-    recipe = RECIPES[arch]
+    for suite in SUITES[:-1]:
+        try:
+            return _build(RECIPES[arch], folder, suite)
+        except NotFetched as error:
+            process.log(f"{arch} from {suite}: {error}")
+            process.run("find", folder, "-mindepth", "1", "-delete")
+    return _build(RECIPES[arch], folder, SUITES[-1])
+
+
+def _build(recipe: Recipe, folder: Path, suite: str) -> None:
     work = folder / "work"
-    archive = Archive(recipe.debian_name, work / "apt")
+    archive = Archive(recipe.debian_name, work / "apt", suite)
     unpacked = unpack_kernel(archive, f"linux-image-{recipe.debian_name}", folder / "kernel")
     (folder / "image").write_bytes(unpacked.bootable())
     tree, root = work / "tree", work / "root"

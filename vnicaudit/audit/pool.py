@@ -20,7 +20,7 @@ from vnicaudit.audit.accepting.suppressions import Usage
 from vnicaudit.audit.judging.macs import EncodedNic, encoded
 from vnicaudit.audit.reading.files import Item, read_file
 from vnicaudit.audit.work import ItemWork, Product
-from vnicaudit.base.cpu_deadline import FILE_SECONDS, Ticking, kill_when_late
+from vnicaudit.base.cpu_deadline import FILE_SECONDS, kill_when_late
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
@@ -117,21 +117,15 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
 def _groups(items: Iterable[Item]) -> Iterator[list[Item]]:
     """The items, some at a time, to be read and then worked on: what is done over and over stays in
     the processor's caches, which takes a tenth off the whole. Few where they have many NICs."""
-    rest = iter(items)
-    while group := _group(rest):
-        yield group
-
-
-def _group(items: Iterator[Item]) -> list[Item]:
     group: list[Item] = []
     room = _TOGETHER
-    with Ticking():
-        for item in items:
-            group.append(item)
-            room -= 1 + (len(item.nics) if isinstance(item, Domain) else 0)
-            if room <= 0:
-                break
-    return group
+    for item in items:
+        group.append(item)
+        room -= 1 + (len(item.nics) if isinstance(item, Domain) else 0)
+        if room <= 0:
+            yield group
+            group, room = [], _TOGETHER
+    yield group
 
 
 def _work_on(item: Item, batch: Batch, job: Job) -> None:

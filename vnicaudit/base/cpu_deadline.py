@@ -26,9 +26,6 @@ _MERCY = 2.0
 """So many times the CPU time, and a worker process is ended from outside: some C code looks at no
 signal before it is done."""
 
-_TICK = 0.25
-"""Seconds of CPU time between two looks at the deadline, where one timer is for many files."""
-
 _AT_ONCE = 2
 
 T = TypeVar("T")
@@ -46,9 +43,6 @@ class _Clock:
     deadly = False
     listening = 0
     """The thread that signals reach, where that is known."""
-    ticking = False
-    """One timer goes on for many deadlines; ``left`` is that of the one that is running."""
-    left = 0.0
 
 
 class Deadline:
@@ -64,12 +58,7 @@ class Deadline:
     def __enter__(self) -> None:
         if _Clock.running or not _listen():
             return
-        self._mine = True
-        if _Clock.ticking:
-            _Clock.left = self._left
-            _Clock.running = True
-            return
-        _Clock.running = True
+        self._mine = _Clock.running = True
         signal.setitimer(signal.ITIMER_PROF, max(self._left, 1e-6), _AGAIN)
         if _Clock.deadly:
             signal.setitimer(signal.ITIMER_VIRTUAL, max(self._left, 1e-6) * _MERCY)
@@ -78,47 +67,9 @@ class Deadline:
         if not self._mine:
             return
         self._mine = _Clock.running = False  # first: what comes now is late, and passed over
-        if _Clock.ticking:
-            self._left = _Clock.left
-            return
         self._left, _again = signal.setitimer(signal.ITIMER_PROF, 0)
         if _Clock.deadly:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-
-
-class Ticking:
-    """Deadlines of ``FILE_SECONDS`` inside of ``with`` are told by one timer, which goes on from
-    one to the next, so that none is set for each of many small files. Each has its time, and a
-    tick more at the most.
-
-    Does nothing inside another one or a deadline, and in threads that signals do not reach.
-    """
-
-    def __init__(self) -> None:
-        self._mine = False
-
-    def __enter__(self) -> None:
-        if _Clock.running or _Clock.ticking or not _listen():
-            return
-        self._mine = True
-        _end_from_outside(FILE_SECONDS)
-        _Clock.ticking = True
-        signal.setitimer(signal.ITIMER_PROF, _TICK, _TICK)
-
-    def __exit__(self, *_raised: object) -> None:
-        if not self._mine:
-            return
-        self._mine = _Clock.ticking = False
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        if _Clock.deadly:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-
-
-def _end_from_outside(left: float) -> None:
-    """Have the kernel end this process where it looks at no signal: ``left`` of the time of a file
-    and as much as is granted behind it."""
-    if _Clock.deadly:
-        signal.setitimer(signal.ITIMER_VIRTUAL, left + FILE_SECONDS * (_MERCY - 1))
 
 
 def within(seconds: float, items: Iterator[T]) -> Iterator[T]:
@@ -147,7 +98,7 @@ def is_timed() -> bool:
 def kill_when_late() -> None:
     """From now on the kernel ends this process where a signal is not looked at: for workers."""
     signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
-    _Clock.running = _Clock.ticking = False
+    _Clock.running = False
     _Clock.deadly = True
 
 
@@ -171,19 +122,5 @@ def _late(number: int, frame: FrameType | None) -> None:
     """Not while the clock is set or stopped: it would go on, and end what comes next. C code that
     took long and raised has a signal waiting for the first call after it, which is ``__exit__``."""
     del number
-    if _Clock.ticking and not _is_up():
-        return
     if _Clock.running and (frame is None or frame.f_code not in _OWN):
         raise OutOfTime
-
-
-def _is_up() -> bool:
-    """Count one tick; True where the time of the running deadline is up."""
-    if not _Clock.running:
-        _end_from_outside(FILE_SECONDS)
-        return False
-    _Clock.left -= _TICK
-    if _Clock.left < 0:
-        return True
-    _end_from_outside(_Clock.left)
-    return False

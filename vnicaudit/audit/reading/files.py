@@ -50,7 +50,7 @@ def read_file(path: str, target: str, kinds: FileKinds, *, explicit: bool) -> It
     in a folder it is passed over.
     """
     shown = shown_path(path)
-    return guarded_file(shown, _file_items(path, _Input(shown, target, explicit, kinds)))
+    yield from guarded_file(shown, _file_items(path, _Input(shown, target, explicit, kinds)))
 
 
 def _file_items(name: str, file: _Input) -> Iterator[Item]:
