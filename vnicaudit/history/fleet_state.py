@@ -26,9 +26,9 @@ from vnicaudit.history.tables import (
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
 from vnicaudit.model.fleet import HostStatus
 from vnicaudit.model.fleet_state import (
+    FleetHost,
     FleetSummary,
     KnownFinding,
-    KnownHost,
     KnownNic,
     NicMeasurement,
 )
@@ -60,7 +60,7 @@ class FleetState:
         if newest is None:
             raise UsageError("the history has no audit yet; run `vnicaudit fleet audit`")
         self._newest, self._basis = int(newest[0]), int(newest[1])
-        self._rules = frozenset(self._asked())
+        self._rules = frozenset(self._rules_of_basis())
 
     def mark(self) -> tuple[int, ...]:
         """Numbers that are others as soon as anything of the state is."""
@@ -85,11 +85,11 @@ class FleetState:
             nics_removed=self._count(removed),
         )
 
-    def hosts(self) -> list[KnownHost]:
+    def hosts(self) -> list[FleetHost]:
         """The hosts of the inventory, by name."""
         return [self._host(row) for row in self._connection.execute(_hosts())]
 
-    def open_on(self, hosts: Sequence[KnownHost]) -> Iterator[tuple[KnownHost, list[KnownFinding]]]:
+    def open_on(self, hosts: Sequence[FleetHost]) -> Iterator[tuple[FleetHost, list[KnownFinding]]]:
         """Each host with its open findings; accepted ones are left out."""
         for some in chunks(hosts, _AT_ONCE):
             found = self._open([one.id for one in some])
@@ -147,7 +147,7 @@ class FleetState:
             in self._connection.execute(query)
         ]  # fmt: skip
 
-    def _asked(self) -> list[str]:
+    def _rules_of_basis(self) -> list[str]:
         query = select(basis_rule.c.rule).where(basis_rule.c.basis == self._basis)
         return [str(rule) for (rule,) in self._connection.execute(query)]
 
@@ -155,10 +155,10 @@ class FleetState:
         query = select(func.count()).select_from(nic).where(condition)
         return int(self._connection.execute(query).scalar() or 0)
 
-    def _host(self, row: Row[tuple[object, ...]]) -> KnownHost:
+    def _host(self, row: Row[tuple[object, ...]]) -> FleetHost:
         values: list[object] = list(row)
         number, name, uri, site, tried, read, named, read_at, status, error = values
-        return KnownHost(
+        return FleetHost(
             id=_number(number),
             name=str(name),
             uri=str(uri),

@@ -10,7 +10,7 @@ from vnicaudit.model.fleet import HostStatus
 from vnicaudit.model.history import AuditSummary, FindingState
 
 
-class KnownHost(msgspec.Struct, frozen=True, kw_only=True):
+class FleetHost(msgspec.Struct, frozen=True, kw_only=True):
     """A host of the inventory. ``audit``: the one that read it last, at ``read_at`` (UTC, RFC
     3339); None: it was never read. ``is_fresh``: that was the newest audit; ``is_tried``: the
     newest audit was to read it. ``status`` and ``error``: of the last try."""

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from vnicaudit.model.finding import Confidence
+from vnicaudit.model.page_memory import PageMemory
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.page.data import PageMemory, no_memory
 
 if TYPE_CHECKING:
     from vnicaudit.knowledge.fixes.owners import Wordings
@@ -36,7 +36,7 @@ class Options(msgspec.Struct, frozen=True):
     fail_confidence: Confidence = "medium"
     group_by: str = ""
     wordings: Wordings | None = None
-    memory: Callable[[], PageMemory] = no_memory
+    memory: Callable[[], PageMemory] | None = None
     """Of a fleet, what is known beside its audit: asked when a report begins, and at its end."""
 
 

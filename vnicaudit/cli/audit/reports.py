@@ -29,7 +29,7 @@ from vnicaudit.model.report import (
     Tool,
 )
 from vnicaudit.reports.audit.registry import writer
-from vnicaudit.reports.page.data import PageMemory, no_memory
+from vnicaudit.reports.page.data import PageMemory
 from vnicaudit.reports.writer import Options, ReportWriter
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Reports:
         self,
         request: AuditRequest,
         stack: ExitStack,
-        memory: Callable[[], PageMemory] = no_memory,
+        memory: Callable[[], PageMemory] | None = None,
     ) -> None:
         """``memory``: of a fleet, for reports that have a place for it. Raises UsageError where
         one cannot be written."""
@@ -186,7 +186,7 @@ def _partial_baseline(place: str, kept: int) -> str:
 
 
 def _outputs(
-    request: AuditRequest, baseline: BaselineWriter | None, memory: Callable[[], PageMemory]
+    request: AuditRequest, baseline: BaselineWriter | None, memory: Callable[[], PageMemory] | None
 ) -> Iterator[tuple[ReportWriter, ReportOutput]]:
     for name, place in request.outputs:
         screen = place == STDOUT

@@ -13,7 +13,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.errors import JournalError
 from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
-from vnicaudit.model.fleet_state import KnownHost
+from vnicaudit.model.fleet_state import FleetHost
 from vnicaudit.model.report import Tool
 from vnicaudit.reports.page.data import PageAbout, PageEnd, PageHost, PageNote, PageRule
 from vnicaudit.reports.page.from_fleet import notes_of, subjects_of
@@ -70,7 +70,7 @@ class _LivePage:
             coverage=Coverage(summary.rules),
             chosen_hosts=tuple(one.name for one in hosts),
         )  # fmt: skip
-        ranking = rank(audit, self._taken(hosts), gains, most=FIRST)
+        ranking = rank(audit, self._readings_into_page(hosts), gains, most=FIRST)
         for one in self._state.settled():
             self._page.add_settled(settled_of(one))
         about = PageAbout(
@@ -92,7 +92,7 @@ class _LivePage:
         )
         yield from self._page.finish(about, end)
 
-    def _taken(self, hosts: Sequence[KnownHost]) -> Iterator[HostReading]:
+    def _readings_into_page(self, hosts: Sequence[FleetHost]) -> Iterator[HostReading]:
         """The reading of each host; on its way past, it goes into the page."""
         for host, findings in self._state.open_on(hosts):
             kept = self._readings.of(host)
@@ -111,7 +111,7 @@ class _LivePage:
                 )
             yield reading
 
-    def _note(self, host: KnownHost, reading: HostReading) -> None:
+    def _note(self, host: FleetHost, reading: HostReading) -> None:
         self._hosts.append(page_host(host, reading))
         self._untried += not host.is_tried
         if host.audit is None:
@@ -129,8 +129,8 @@ class _KeptReadings:
         self._folder = folder
         self._audits: dict[str, tuple[AuditSpool, dict[str, int]] | None] = {}
 
-    def of(self, host: KnownHost) -> HostReading | None:
-        """What the last reading of a host had; None where it is not kept any more."""
+    def of(self, host: FleetHost) -> HostReading | None:
+        """The last reading of a host; None where it is not kept any more."""
         kept = None if host.audit is None else self._audit(host.audit)
         if kept is None:
             return None
@@ -147,7 +147,7 @@ class _KeptReadings:
 
     def _audit(self, name: str) -> tuple[AuditSpool, dict[str, int]] | None:
         if name not in self._audits:
-            spool = self._folder.named(name)
+            spool = self._folder.finished_audit(name)
             self._audits[name] = None if spool is None else (spool, _places(spool))
         return self._audits[name]
 

@@ -1,5 +1,4 @@
-"""What a report of a fleet has beside its audit: the inventory, what the history remembers, and the
-ranking."""
+"""The inventory, the memory and the ranking of a fleet, for a report of one of its audits."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ class AuditMemory:
         self.is_stored = False
 
     def now(self) -> PageMemory:
-        """What is known. Raises HistoryError."""
+        """All that is known. Raises HistoryError."""
         run = self.run
         if run is None or self._request.audit.redactor is not None:
             return PageMemory()
@@ -50,7 +49,7 @@ class AuditMemory:
         except UsageError:  # nothing is stored yet: all is new
             findings = {}
         new = FindingHistory("new", run.audit.started)
-        return PageMemory(hosts=_hosts(run), findings=findings, others=new)
+        return PageMemory(hosts=_hosts(run), findings=findings, unknown=new)
 
     def _changed(self, run: FleetRun) -> PageMemory:
         from vnicaudit.fleet.ranking.ranking import rank

@@ -191,7 +191,7 @@ class SpoolFolder:
                 return spool
         return None
 
-    def named(self, audit_id: str) -> AuditSpool | None:
+    def finished_audit(self, audit_id: str) -> AuditSpool | None:
         """An audit that is kept and was brought to its end; None: it is not there."""
         if TIME_ID.fullmatch(audit_id) is None:
             return None

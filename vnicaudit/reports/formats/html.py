@@ -32,9 +32,14 @@ def writer(options: Options) -> ReportWriter:
     return _Html(options.memory)
 
 
+def _nothing() -> PageMemory:
+    """Of an audit that nobody remembers."""
+    return NO_MEMORY
+
+
 class _Html:
-    def __init__(self, memory: Callable[[], PageMemory]) -> None:
-        self._ask = memory
+    def __init__(self, memory: Callable[[], PageMemory] | None) -> None:
+        self._ask = memory or _nothing
         self._memory = NO_MEMORY
         self._notes = AuditNotes()
         self._run = RunInfo(Tool("vnicaudit", ""), "", tuple)

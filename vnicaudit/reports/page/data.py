@@ -10,13 +10,15 @@ import msgspec
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.fleet import Coverage
 from vnicaudit.model.history import AuditSummary
+from vnicaudit.model.page_memory import NO_MEMORY as NO_MEMORY
+from vnicaudit.model.page_memory import FindingHistory as FindingHistory
+from vnicaudit.model.page_memory import FindingState as FindingState
+from vnicaudit.model.page_memory import PageChanges as PageChanges
+from vnicaudit.model.page_memory import PageMemory as PageMemory
+from vnicaudit.model.page_memory import PageSettled as PageSettled
+from vnicaudit.model.page_memory import SettledState as SettledState
 from vnicaudit.model.ranking import Ranking
 from vnicaudit.model.report import NicRow, Tool
-
-FindingState = Literal["", "new", "known", "reopened", "returned", "moved", "not looked at"]
-"""Of an open finding, against the audit before; empty: there is nothing to compare with."""
-SettledState = Literal["fixed", "gone", "suppressed", "in the baseline"]
-"""Of a finding that is no problem any more, or that somebody accepted."""
 
 
 class PageAbout(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,13 +34,6 @@ class PageAbout(msgspec.Struct, frozen=True, kw_only=True):
     host_word: str = "host"
     """What the view of hosts calls one of them."""
     live: bool = False
-
-
-class FindingHistory(msgspec.Struct, frozen=True):
-    """The past of an open finding. ``first_seen``: UTC, RFC 3339."""
-
-    state: FindingState = ""
-    first_seen: str = ""
 
 
 class PageSubject(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,25 +81,6 @@ class PageHost(msgspec.Struct, frozen=True, kw_only=True):
     """False: it was not to be read this time."""
 
 
-class PageSettled(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding that is not open: it was fixed, or what it was about is gone (``until``: since
-    when, UTC, RFC 3339), or it is accepted (``reason``: why)."""
-
-    state: SettledState
-    severity: str
-    rule: str
-    name: str
-    subject: str
-    host: str
-    site: str
-    owner: str
-    mac: str
-    message: str
-    reason: str = ""
-    first_seen: str = ""
-    until: str = ""
-
-
 class PageNote(msgspec.Struct, frozen=True):
     """Something that was not judged, not read, or is worth knowing: where, and why."""
 
@@ -119,21 +95,6 @@ class PageRule(msgspec.Struct, frozen=True):
     id: str
     name: str
     summary: str
-
-
-class PageChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """Differences to the audit before. ``unseen``: findings that nobody looked at this time, which
-    are open as far as is known."""
-
-    since: str
-    """When the audit before was, UTC, RFC 3339."""
-    new: int = 0
-    reopened: int = 0
-    fixed: int = 0
-    gone: int = 0
-    unseen: int = 0
-    nics_added: int = 0
-    nics_removed: int = 0
 
 
 class PageEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,31 +115,6 @@ class PageEnd(msgspec.Struct, frozen=True, kw_only=True):
     """Ids: rules of this program that were not asked."""
     accepted: str = ""
     """A sentence on findings that are suppressed or known from a baseline."""
-
-
-class PageMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known beside an audit's own stream: of a fleet that is remembered. ``hosts``: target
-    -> name and site of a host in the inventory."""
-
-    hosts: Mapping[str, tuple[str, str]] = {}
-    findings: Mapping[str, FindingHistory] = {}
-    """By fingerprint."""
-    others: FindingHistory = FindingHistory()
-    """Of a finding that is not among these."""
-    changes: PageChanges | None = None
-    trend: tuple[AuditSummary, ...] = ()
-    settled: tuple[PageSettled, ...] = ()
-    """Fixed and gone ones."""
-    ranking: Ranking | None = None
-    rules_left_out: tuple[str, ...] = ()
-
-
-NO_MEMORY = PageMemory()
-
-
-def no_memory() -> PageMemory:
-    """Of an audit that nobody remembers."""
-    return NO_MEMORY
 
 
 class PageData(msgspec.Struct, frozen=True, kw_only=True):

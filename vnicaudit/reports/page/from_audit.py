@@ -108,7 +108,7 @@ def with_memory(subject: PageSubject, memory: PageMemory) -> PageSubject:
     if memory is NO_MEMORY:
         return subject
     past = {
-        one.fingerprint: memory.findings.get(one.fingerprint, memory.others)
+        one.fingerprint: memory.findings.get(one.fingerprint, memory.unknown)
         for one in subject.findings
     }
     return replace(subject, host=name, site=site, history=past)

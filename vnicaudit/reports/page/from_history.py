@@ -17,9 +17,9 @@ from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Resolved
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fleet import HostReading, HostStatus, InventoryHost
 from vnicaudit.model.fleet_state import (
+    FleetHost,
     FleetSummary,
     KnownFinding,
-    KnownHost,
     KnownNic,
     NicMeasurement,
 )
@@ -65,7 +65,7 @@ _KEPT = "as last read; the history keeps no reason"
 
 
 def merged_reading(
-    host: KnownHost,
+    host: FleetHost,
     findings: Sequence[KnownFinding],
     kept: HostReading | None,
     nics: Callable[[], list[KnownNic]],
@@ -114,7 +114,7 @@ def changes_of(summary: FleetSummary) -> PageChanges | None:
     )
 
 
-def page_host(host: KnownHost, reading: HostReading) -> PageHost:
+def page_host(host: FleetHost, reading: HostReading) -> PageHost:
     """How reading a host went, and when it was read last, where the newest audit did not."""
     stale = "" if host.is_fresh or host.read_at is None else host.read_at
     error = host.error if host.status != "ok" else ""
@@ -199,7 +199,7 @@ def _finding_key(one: KnownFinding) -> Subject:
 
 
 def _completed(
-    read: Iterable[Audited], missing: Iterable[KnownFinding], host: KnownHost
+    read: Iterable[Audited], missing: Iterable[KnownFinding], host: FleetHost
 ) -> Iterator[Audited]:
     """Judgements, with the findings that the history has beside theirs."""
     more: dict[Subject, list[KnownFinding]] = {}
@@ -212,7 +212,7 @@ def _completed(
 
 
 def _subjects(
-    host: KnownHost,
+    host: FleetHost,
     read: Sequence[Audited],
     nics: Iterable[KnownNic],
     findings: Iterable[KnownFinding],
@@ -236,7 +236,7 @@ def _subjects(
 
 
 def _subject(
-    host: KnownHost,
+    host: FleetHost,
     key: Subject,
     named: tuple[str, str | None],
     rows: tuple[NicRow, ...],
@@ -256,7 +256,7 @@ def _subject(
     )
 
 
-def _finding(one: KnownFinding, rows: Iterable[NicRow], host: KnownHost) -> Finding:
+def _finding(one: KnownFinding, rows: Iterable[NicRow], host: FleetHost) -> Finding:
     change = None if one.field is None else Change(one.field, one.old, one.new, one.safe)
     return Finding(
         rule=one.rule,
@@ -292,7 +292,7 @@ def _about(one: KnownFinding, rows: Iterable[NicRow]) -> Ref:
     return kinds.get(one.scope) or DomainRef(one.subject, one.uuid)
 
 
-def _row(nic: KnownNic, host: KnownHost) -> NicRow:
+def _row(nic: KnownNic, host: FleetHost) -> NicRow:
     is_own = nic.type in _OWN_PATH or nic.origin == "hostdev"
     model = _fact(nic.model, is_own)
     vhost = None if nic.vhost is None else bool(nic.vhost)

@@ -13,6 +13,8 @@ _MOST = 60
 _HEIGHT = 100
 _BAR = 10
 _GAP = 2
+_LEAST = 30
+"""Bars that there is room for, so that a few are not as wide as the page."""
 
 
 def trend_parts(audits: Sequence[AuditSummary]) -> Iterator[str]:
@@ -28,8 +30,8 @@ def trend_parts(audits: Sequence[AuditSummary]) -> Iterator[str]:
     yield f'<section class="trend">\n<h2>The last {len(audits)} audits</h2>\n'
     yield from _chart(audits, label)
     yield '<p class="quiet small"><span class="key key-open">open</span> '
-    yield '<span class="key key-stale">open as last read, not looked at by that audit</span>; '
-    yield f"at most {max(map(_known, audits)):,}</p>\n"
+    yield '<span class="key key-stale">open as last read, not looked at by that audit</span> '
+    yield f"The highest is {max(map(_known, audits)):,}</p>\n"
     yield from _table(audits)
     yield "</section>\n"
 
@@ -41,7 +43,7 @@ def _known(one: AuditSummary) -> int:
 def _chart(audits: Sequence[AuditSummary], label: str) -> Iterator[str]:
     """Widths and heights are attributes: style in markup is not allowed."""
     most = max(1, *map(_known, audits))
-    width = len(audits) * _BAR
+    width = max(len(audits), _LEAST) * _BAR
     yield f'<svg class="chart" viewBox="0 0 {width} {_HEIGHT}" preserveAspectRatio="none" '
     yield f'role="img" aria-label="{text(label)}">'
     for place, one in enumerate(audits):
