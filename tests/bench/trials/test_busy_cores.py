@@ -36,7 +36,11 @@ from vnicaudit.bench.trials.single_flip import SingleFlip
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import BenchResult, Workload
 
-pytestmark = [pytest.mark.rig, pytest.mark.alone]  # it leaves no CPU to any other test
+pytestmark = [  # it leaves no CPU to any other test
+    pytest.mark.rig,
+    pytest.mark.alone,
+    pytest.mark.long,
+]
 
 _WORK = replace(TCP, seconds=1.0, warmup=0.0, direction="rx")
 _WIDE = ValidityLimits(steal=100.0, cpu_wait=100.0, throttled=100.0, seconds=50.0)
