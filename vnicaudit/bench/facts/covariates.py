@@ -125,8 +125,8 @@ class Watch:
             host_wait=host.waited,
             target_pressure=_pressure(before.target, after.target, target),
             peer_pressure=_pressure(before.peer, after.peer, peer),
-            target_others=_others(before.target, after.target),
-            peer_others=_others(before.peer, after.peer),
+            target_others=_ready_threads(before.target, after.target),
+            peer_others=_ready_threads(before.peer, after.peer),
             payload=payload_of(measured),
             nics=self._nics(before, after, measured),
         )
@@ -210,9 +210,11 @@ def _pressure(before: EndReading | None, after: EndReading | None, used: Used) -
     return percent_between(before.pressure, after.pressure, used.seconds)
 
 
-def _others(before: EndReading | None, after: EndReading | None) -> float | None:
+def _ready_threads(before: EndReading | None, after: EndReading | None) -> float | None:
     """The mean of both moments, where it is known."""
-    known = [each.others for each in (before, after) if each and each.others is not None]
+    known = [
+        each.ready_threads for each in (before, after) if each and each.ready_threads is not None
+    ]
     return sum(known) / len(known) if known else None
 
 

@@ -16,13 +16,13 @@ _SCRIPT = CPU_TIME + PRESSURE + COUNTERS
 
 class EndReading(NamedTuple):
     """An end at one moment. ``nics`` None: it has no counters that can be read. ``pressure``:
-    microseconds in which threads queued for its CPUs, since the boot; ``others``:
+    microseconds in which threads queued for its CPUs, since the boot; ``ready_threads``:
     threads that are ready to run, for each CPU. None: unknown."""
 
     cpu: CpuReading
     nics: NicReading | None
     pressure: int | None
-    others: float | None = None
+    ready_threads: float | None = None
 
 
 def read_end(endpoint: Endpoint, end: End, address: str) -> EndReading:

@@ -31,7 +31,7 @@ class Busier(NamedTuple):
         return self.now - self.was >= _MUCH
 
     def words(self, arm: str) -> str:
-        """What it was in ``arm``, the one that ``now`` is of."""
+        """A sentence on it; ``arm``: the one that ``now`` is of."""
         return (
             f"others wanted the CPUs of the {self.end} more in {arm}: {self.now:.1f} threads for "
             f"each CPU were ready to run while no load was made, and {self.was:.1f} in the other "
@@ -44,13 +44,13 @@ def busier(first: Sequence[Sample], second: Sequence[Sample]) -> Busier | None:
     found = []
     ends: tuple[End, ...] = ("target", "peer")
     for end in ends:
-        was, now = (_others(runs, end) for runs in (first, second))
+        was, now = (_ready_threads(runs, end) for runs in (first, second))
         if was is not None and now is not None:
             found.append(Busier(end, was, now))
     return max(found, key=lambda each: each.now - each.was, default=None)
 
 
-def _others(runs: Sequence[Sample], end: End) -> float | None:
+def _ready_threads(runs: Sequence[Sample], end: End) -> float | None:
     """The mean of those runs of which it is known."""
     values = [
         each.covariates.target_others if end == "target" else each.covariates.peer_others

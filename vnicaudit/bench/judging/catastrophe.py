@@ -86,11 +86,11 @@ class BadRow(NamedTuple):
         if len(self.bad) < _IN_A_ROW or max(self.values(self.bad)) >= self.least or self.refuted:
             return False
         if design in ONE_TURN:
-            return self.others is not None and not self.others.much
+            return self.busier is not None and not self.busier.much
         return bool(self.among)
 
     @property
-    def others(self) -> Busier | None:
+    def busier(self) -> Busier | None:
         """How much more others wanted the CPUs than before; None: that is not known."""
         return busier(self.known, self.bad)
 
@@ -212,7 +212,7 @@ def _rows_of(
 
 
 def _least(values: Sequence[float]) -> float:
-    """What a run must not fall below."""
+    """The value that a run must not fall below."""
     return min(_SHARE * median(values), *values)
 
 
@@ -244,8 +244,8 @@ def _unproven_words(row: BadRow, question: Question) -> str:
         )
     if question.design not in ONE_TURN:
         return f"{words}{question.before} was not measured again since. More turns would decide it"
-    others = row.others
-    why = others.words(question.after) if others else "how busy the ends were is not known"
+    more = row.busier
+    why = more.words(question.after) if more else "how busy the ends were is not known"
     return f"{words}{why}. Measuring in turns (--bench-design flips or boots) would decide it"
 
 

@@ -22,7 +22,7 @@ from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 from vnicaudit.bench.running.opening import Places
 from vnicaudit.bench.running.rails import RailStates as Rails
 from vnicaudit.bench.running.run import reporting_where_stored
-from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_terms
+from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, trial_terms
 from vnicaudit.bench.trials.turning import take_turns, visits_of
 from vnicaudit.errors import ActionError, VnicauditError
 from vnicaudit.model.measurement import BenchResult, Decision, Design
@@ -57,7 +57,7 @@ class Flips:
     def __init__(self, request: TrialRequest, design: Design, guest: FlippedNic) -> None:
         self._request = request
         self._design = design
-        self._path = guest_path(guest.uri, guest.uuid, request.peer)
+        self._path = request.path_into(guest.uri, guest.uuid, request.peer)
         self._mac = guest.mac
         self._rails: Rails = {}
         self._last = ""

@@ -26,6 +26,11 @@ from vnicaudit.remedy.adapters import GetAdapters
 BEFORE, AFTER = "before", "after"
 
 
+def guest_path(uri: str, uuid: str, peer: str) -> PathOption:
+    """The way into a guest through its agent."""
+    return PathOption(AFTER, f"agent://{uuid}?connect={quote(uri, safe=':/+@')}", peer)
+
+
 class TrialRequest(NamedTuple):
     """``peer``: endpoint URL the load comes from. ``undecided``: what is done with a change that
     is neither proven to be better nor worse. ``state``: the folder where measurements are kept."""
@@ -45,6 +50,8 @@ class TrialRequest(NamedTuple):
     """:attr:`Terms.between`, from earlier measurements of the host; None: nothing is known."""
     plugins: BenchPlugins = SHIPPED
     opening: Callable[[ExitStack, GetAdapters, int, Say], Places] = OpenedEndpoints
+    path_into: Callable[[str, str, str], PathOption] = guest_path
+    """The way into a guest: of its host's URI, its UUID and the peer."""
 
     def places(self, stack: ExitStack, say: Say) -> Places:
         """Where it is measured; all that is opened there is closed with ``stack``."""
@@ -53,11 +60,6 @@ class TrialRequest(NamedTuple):
     def settled(self, opened: OpenedArm) -> Profile:
         """The profile, with what it leaves open chosen for a guest."""
         return settled_profile(self.profile, [opened], self.listener, self.plugins)
-
-
-def guest_path(uri: str, uuid: str, peer: str) -> PathOption:
-    """The way into a guest through its agent."""
-    return PathOption(AFTER, f"agent://{uuid}?connect={quote(uri, safe=':/+@')}", peer)
 
 
 def trial_terms(request: TrialRequest, design: Design) -> MeasurementTerms:

@@ -25,7 +25,7 @@ from vnicaudit.bench.running.opening import Places
 from vnicaudit.bench.running.rails import RailStates
 from vnicaudit.bench.trials import shadow_guest
 from vnicaudit.bench.trials.flips import FlippedNic
-from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_terms
+from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, trial_terms
 from vnicaudit.bench.trials.shadow_checks import (
     bound_to_address,
     check_free,
@@ -60,7 +60,7 @@ class _Preparations(NamedTuple):
 
 
 class _Turns(NamedTuple):
-    """What all turns have in common."""
+    """The things that all turns have in common."""
 
     places: Places
     ready: _Preparations
@@ -211,7 +211,7 @@ class Shadow:
 
     def _open(self, places: Places, arm: str, address: str, mac: str) -> OpenedArm:
         """Each NIC with a session of its own, in which its settings are found."""
-        path = guest_path(self._guest.uri, self._guest.uuid, self._request.peer)
+        path = self._request.path_into(self._guest.uri, self._guest.uuid, self._request.peer)
         target = f"{path.target}&address={address}"
         return places.open(path._replace(name=arm, target=target), self._request.line, mac)
 

@@ -25,7 +25,7 @@ from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 from vnicaudit.bench.running.opening import Places
 from vnicaudit.bench.running.run import reporting_where_stored
 from vnicaudit.bench.running.settling import is_settled_of
-from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, guest_path, trial_terms
+from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, trial_terms
 from vnicaudit.errors import RefusedError, VnicauditError
 from vnicaudit.model.measurement import Decision, Sample
 from vnicaudit.model.runs import Outcome
@@ -44,7 +44,7 @@ class SingleFlip:
     ) -> None:  # fmt: skip
         self._request = request
         self._notes = [(mac, folder / f"{key}.{mac.replace(':', '')}.bench") for mac in macs]
-        self._path = guest_path(host.uri, uuid, request.peer)
+        self._path = request.path_into(host.uri, uuid, request.peer)
 
     def before(self) -> None:
         """Measure each NIC as it is."""

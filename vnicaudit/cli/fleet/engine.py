@@ -42,7 +42,7 @@ def _tls_option(name: str, text: str) -> Decorator:
 
 
 engine_options = group(
-    "engine",
+    "reading_engine",
     EngineOptions,
     click.option(
         "--engine",

@@ -45,7 +45,7 @@ class FleetAuditOptions(msgspec.Struct, frozen=True):
 
     inventory: InventoryOptions
     running: RunningOptions
-    engine: EngineOptions
+    reading_engine: EngineOptions
     traffic: float | None
     sampling: SampleOptions
     resume: bool
@@ -94,7 +94,7 @@ class FleetRequest(msgspec.Struct, frozen=True):
 def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
     """The audit that the options ask for. Raises UsageError for what makes no sense together, in
     the settings or in the inventory, TargetError where a cloud cannot be asked for its hosts."""
-    check_engine(options.engine)
+    check_engine(options.reading_engine)
     platforms = wiring.platforms()
     whole = AuditOptions(
         targets=(),
@@ -126,7 +126,7 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
             options.state,
         ),
         resume=options.resume,
-        engine=options.engine,
+        engine=options.reading_engine,
         traffic=check_traffic(options.traffic, options.running),
     )
     _check_baseline(request)

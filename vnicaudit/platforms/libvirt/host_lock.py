@@ -58,7 +58,7 @@ def drop(connection: libvirt.virConnect, uri: str, owner: str) -> None:
 
 
 def _define(connection: libvirt.virConnect, lock: HostLock, uuid: str = "") -> HostLock:
-    text = escape(f"{lock.holder} [{lock.owner}]")
+    text = escape(plain(f"{lock.holder} [{lock.owner}]"))  # XML takes no control characters
     connection.secretDefineXML(_XML.format(uuid=uuid, text=text, name=_NAME))
     return lock
 

@@ -17,7 +17,7 @@ _RESULT = re.compile(r"^Result: (.*)$", re.MULTILINE)
 _RATE = re.compile(r"^ +[0-9]+pps [0-9]+Mb/sec \([0-9]+bps\) errors: [0-9]+$", re.MULTILINE)
 _DESTINATION = re.compile(r"^ +dst_min: (\S*) +dst_max: (\S*) *$", re.MULTILINE)
 _MACS = re.compile(r"^ +src_mac: \S+ dst_mac: (\S+)$", re.MULTILINE)
-_FLAGS = re.compile(r"^ +Flags: *(.*?) *$", re.MULTILINE)
+_FLAGS = re.compile(r"^ {1,20}Flags:(.*)$", re.MULTILINE)
 _BEGINNING = "Params: "
 
 

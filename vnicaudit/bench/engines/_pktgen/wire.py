@@ -41,7 +41,8 @@ _COUNT = r"""
 part count; cat "/sys/class/net/$1/statistics/rx_packets"
 """
 
-_ROUTE = re.compile(r"(?P<to>\S+) dev (?P<device>[^\s/]{1,15}) .*?src (?P<source>[0-9.]{7,15})\b.*")
+_ROUTE = re.compile(r"(?P<to>[0-9.]{7,15}) dev (?P<device>[^\s/]{1,15}) ")
+_SOURCE = re.compile(r"\bsrc (?P<source>[0-9.]{7,15})(?![^\s])")
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _LINK = re.compile(rf"lladdr ({_MAC.pattern})\b")
 _NIC = re.compile(r"[^\s/]{1,15}")
@@ -134,10 +135,10 @@ def _ipv4(address: str) -> str:
 def _route(sections: Sequence[Section], address: str) -> dict[str, str]:
     """Of ``ip -o route get``: without a router (via), and not local."""
     said = _one_line(sections, "route")
-    found = _ROUTE.fullmatch(said)
-    if found is None or found["to"] != address:
+    found, source = _ROUTE.match(said), _SOURCE.search(said)
+    if found is None or source is None or found["to"] != address:
         raise MeasureError(f"{address} is not on a link of the other end (its route: {said[:80]})")
-    return found.groupdict()
+    return {**found.groupdict(), **source.groupdict()}
 
 
 def _one_line(sections: Sequence[Section], name: str) -> str:

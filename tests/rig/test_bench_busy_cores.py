@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -29,7 +29,6 @@ from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.forecast import Ahead
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
-from vnicaudit.bench.trials import flips, single_flip
 from vnicaudit.bench.trials.flips import FlippedNic, Flips
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest
 from vnicaudit.bench.trials.single_flip import SingleFlip
@@ -105,8 +104,10 @@ def path(links: TwoLinks) -> PathOption:
     return PathOption(AFTER, f"{target}?address=192.0.2.1", peer)
 
 
-def asked(state: Path, busy: BusyCores, **more: object) -> TrialRequest:
-    return order(state, work(**more), busy, limits=_WIDE)
+def asked(
+    state: Path, busy: BusyCores, path_into: Callable[..., PathOption], **more: object
+) -> TrialRequest:
+    return order(state, work(**more), busy, limits=_WIDE, path_into=path_into)
 
 
 def judged(result: BenchResult, busy: BusyCores) -> None:
@@ -131,20 +132,15 @@ def test_blocks(links: TwoLinks, busy: BusyCores, tmp_path: Path) -> None:
     judged(result, busy)
 
 
-def test_turns(
-    links: TwoLinks, busy: BusyCores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(flips, "guest_path", lambda *_: path(links))
-    request = asked(tmp_path, busy, turns=(2,), runs_per_turn=2)
+def test_turns(links: TwoLinks, busy: BusyCores, tmp_path: Path) -> None:
+    request = asked(tmp_path, busy, path_into=lambda *_: path(links), turns=(2,), runs_per_turn=2)
     judged(Flips(request, "flips", _NIC).measure(Nothing()), busy)
 
 
-def test_a_single_flip(
-    links: TwoLinks, busy: BusyCores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(single_flip, "guest_path", lambda *_: path(links))
+def test_a_single_flip(links: TwoLinks, busy: BusyCores, tmp_path: Path) -> None:
     host = World(tmp_path)
-    trial = SingleFlip(asked(tmp_path, busy), tmp_path, "key", host, _NIC.uuid, (_NIC.mac,))  # type: ignore[arg-type]
+    request = asked(tmp_path, busy, path_into=lambda *_: path(links))
+    trial = SingleFlip(request, tmp_path, "key", host, _NIC.uuid, (_NIC.mac,))  # type: ignore[arg-type]
     trial.before()
     trial.after()
     (only,) = history.measurement_ids(tmp_path)
