@@ -81,11 +81,12 @@ class Gate:
 
     def _hand_on(self, here: socket.socket) -> None:
         self._opened.wait()
-        with suppress(OSError):
-            there = socket.create_connection(("127.0.0.1", self._target))
-            threading.Thread(target=_pump, args=(there, here), daemon=True).start()
-            _pump(here, there)
-            there.shutdown(socket.SHUT_RDWR)
+        address = ("127.0.0.1", self._target)
+        with here, suppress(OSError), socket.create_connection(address) as there:
+            back = threading.Thread(target=_pump_to_the_end, args=(there, here), daemon=True)
+            back.start()
+            _pump_to_the_end(here, there)
+            back.join()
 
 
 @contextmanager
@@ -114,6 +115,13 @@ def _pump(source: socket.socket, target: socket.socket) -> None:
     with suppress(OSError):
         while data := source.recv(65536):
             target.sendall(data)
+
+
+def _pump_to_the_end(source: socket.socket, target: socket.socket) -> None:
+    """Whoever reads the other end is told that there is no more."""
+    _pump(source, target)
+    with suppress(OSError):
+        target.shutdown(socket.SHUT_RDWR)
 
 
 def _pump_some(source: socket.socket, target: socket.socket, most: int, closes: bool) -> None:
