@@ -156,7 +156,7 @@ _PACKETS = """
 engine = "pktgen"
 patterns = ["frames", "imix"]
 directions = ["tx"]
-seconds = 1
+seconds = 3
 warmup = 0
 """
 
