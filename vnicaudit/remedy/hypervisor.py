@@ -83,6 +83,9 @@ class Hypervisor(Protocol):
         """The lock that is on the host now: this one, or that of another owner, which is in the
         way. Raises ActionError where the host can hold none."""
 
+    def find_lock(self) -> HostLock | None:
+        """The lock that is on the host; None: there is none. Raises ActionError."""
+
     def drop_lock(self, owner: str) -> None:
         """Remove the lock of that owner. Raises ActionError."""
 

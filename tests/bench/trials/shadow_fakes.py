@@ -255,6 +255,9 @@ class World:
     def take_lock(self, lock: HostLock) -> HostLock:
         raise NotImplementedError
 
+    def find_lock(self) -> HostLock | None:
+        return None
+
     def drop_lock(self, owner: str) -> None:
         raise NotImplementedError
 

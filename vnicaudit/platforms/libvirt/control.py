@@ -88,6 +88,12 @@ class LibvirtHypervisor:
             "hold a lock", lambda pooled: host_lock.take(pooled.connection, self.uri, lock)
         )
 
+    def find_lock(self) -> HostLock | None:
+        """The lock that is on the host; None: there is none. Raises ActionError."""
+        return self.ask(
+            "say who has locked it", lambda pooled: host_lock.find(pooled.connection, self.uri)
+        )
+
     def drop_lock(self, owner: str) -> None:
         """Remove that owner's lock. Raises ActionError."""
         self.ask(

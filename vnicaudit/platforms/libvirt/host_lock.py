@@ -50,6 +50,12 @@ def take(connection: libvirt.virConnect, uri: str, lock: HostLock) -> HostLock:
     return _define(connection, lock)
 
 
+def find(connection: libvirt.virConnect, uri: str) -> HostLock | None:
+    """The lock that is on the host; None: there is none. Raises libvirtError."""
+    secret = _lookup(connection)
+    return None if secret is None else _lock_of(secret, uri)
+
+
 def drop(connection: libvirt.virConnect, uri: str, owner: str) -> None:
     """Remove the lock of that owner; anybody else's is left. Raises libvirtError."""
     secret = _lookup(connection)

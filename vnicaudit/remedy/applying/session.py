@@ -33,6 +33,9 @@ class HostWithLock(Protocol):
     def take_lock(self, lock: HostLock) -> HostLock:
         """The lock that is there now."""
 
+    def find_lock(self) -> HostLock | None:
+        """The lock that is there; None: there is none."""
+
     def drop_lock(self, owner: str) -> None:
         """Remove that owner's lock."""
 
@@ -138,15 +141,19 @@ class Session:
             return locks.pop_all()
 
     def _lock_host(self, host: HostWithLock, locks: ExitStack) -> None:
-        """A host that can hold no lock is worked on all the same, if not as one of a fleet."""
+        """A fleet's hosts are locked one by one. Elsewhere such a lock keeps this run away too, or
+        is let go in the end where an earlier run of this state folder left it; hosts that can hold
+        none are worked on all the same."""
         own = self._state.host_lock()
         try:
-            there = host.take_lock(own)
+            there = host.take_lock(own) if self.host_by_host else host.find_lock()
         except SilentError:
             raise
         except ActionError as error:
             if self.host_by_host:
                 raise HeldError(_NO_LOCK.format(name=host.name, error=error)) from None
+            return
+        if there is None:
             return
         if there.owner != own.owner:
             raise HeldError(

@@ -27,6 +27,7 @@ from vnicaudit.base.private_files import (
     make_private,
     sync_folder,
     unwritable,
+    write_private,
 )
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.host_lock import HostLock
@@ -147,12 +148,12 @@ class StateFolder:
 def _write_token(path: Path) -> None:
     """Whole, and once: of two processes that come first, one writes it."""
     own = path.with_name(f"{path.name}.{os.getpid()}")
-    own.write_text(secrets.token_hex(16))
     try:
+        write_private(own, secrets.token_hex(16).encode())
         with suppress(FileExistsError):
             os.link(own, path)
     finally:
-        own.unlink()
+        own.unlink(missing_ok=True)
 
 
 def _user() -> str:
