@@ -27,6 +27,7 @@ from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_op
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.remedy.plan import print_plan, works_of
+from vnicaudit.cli.remedy.plan_options import plan_rule_options
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.running.definitions import DefinitionItem, read_definitions
@@ -100,12 +101,7 @@ class FleetPlanOptions(msgspec.Struct, frozen=True):
     help="Show steps that make the same change once, with how many there are and some names; what "
     "is blocked or unsafe comes first. The plan that is written has each.",
 )
-@click.option(
-    "--select", "selected", multiple=True, metavar="RULE", help="Only what these rules find."
-)
-@click.option(
-    "--ignore", "ignored", multiple=True, metavar="RULE", help="Not what these rules find."
-)
+@plan_rule_options
 @reading_options
 @output_options
 @pass_wiring

@@ -21,7 +21,11 @@ from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.output.stderr import Progress, tell
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.remedy.plan_files import TABLE, holds_plan, write_plan, write_projects
-from vnicaudit.cli.remedy.plan_options import PlanCommandOptions, planning_options
+from vnicaudit.cli.remedy.plan_options import (
+    PlanCommandOptions,
+    plan_rule_options,
+    planning_options,
+)
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
 from vnicaudit.model.plan import GOALS
@@ -130,12 +134,7 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     help="Show steps that say the same once, with how many there are and some names. The plan that "
     "is written has each.",
 )
-@click.option(
-    "--select", "selected", multiple=True, metavar="RULE", help="Only what these rules find."
-)
-@click.option(
-    "--ignore", "ignored", multiple=True, metavar="RULE", help="Not what these rules find."
-)
+@plan_rule_options
 @cloud_filter_options
 @reading_options
 @output_options

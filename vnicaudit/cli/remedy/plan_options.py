@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Literal
 
+import click
 import msgspec
 
 from vnicaudit.audit.reading.targets import TargetKind, is_cloud, target_of
@@ -12,6 +13,7 @@ from vnicaudit.base.identifiers import MAC
 from vnicaudit.cli.options.cloud_filters import ServerOptions
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.options.reading import ReadingOptions
+from vnicaudit.cli.options.records import together
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Goal
 from vnicaudit.reports.plan.grouped import PlanGroupBy
@@ -130,3 +132,14 @@ def _check_accepted(names: tuple[str, ...], to: Goal) -> None:
     for name in names:
         if name not in known:
             raise UsageError(f"--accept-loss {name}: --to {to} loses {', '.join(known)}")
+
+
+plan_rule_options = together(
+    click.option(
+        "--select", "selected", multiple=True, metavar="RULE", help="Only what these rules find."
+    ),
+    click.option(
+        "--ignore", "ignored", multiple=True, metavar="RULE", help="Not what these rules find."
+    ),
+)
+"""Which rules' findings are planned for."""

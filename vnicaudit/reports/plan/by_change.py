@@ -50,9 +50,14 @@ def _by_state(steps: Iterable[Step]) -> Iterator[tuple[str, list[list[Step]]]]:
             yield state, sorted(groups.values(), key=len)
 
 
+def names_shown(options: Options) -> int:
+    """How many steps are named of those that are shown once."""
+    return _MANY_NAMES if options.verbose else _NAMES
+
+
 def _extent(group: Sequence[Step], options: Options) -> str:
     """``8,120 steps like this, on 6,000 guests of 212 hosts: web-1 (step 3), … and 8,117 more``."""
-    names = _MANY_NAMES if options.verbose else _NAMES
+    names = names_shown(options)
     shown = ", ".join(
         f"{step.about.name or step.about.id or 'no name'} (step {step.id})"
         for step in group[:names]

@@ -12,7 +12,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.model.plan import CloudUnit, FileUnit, ServerUnit, Step, StepWords
 from vnicaudit.model.refs import NicRef
 from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.plan.by_change import steps_by_change
+from vnicaudit.reports.plan.by_change import names_shown, steps_by_change
 from vnicaudit.reports.plan.of_any import of_any, without_heads
 from vnicaudit.reports.plan.step_text import StepText
 from vnicaudit.reports.safe import safe
@@ -23,9 +23,7 @@ from vnicaudit.reports.writer import Options
 PlanGroupBy = Literal["change", "image", "flavor", "project", "host", "rule"]
 PLAN_GROUP_BY: tuple[PlanGroupBy, ...] = get_args(PlanGroupBy)
 
-_NAMES = 3
 _NOT_TOLD = "not told"
-_MANY_NAMES = 20
 
 
 class _EqualSteps:
@@ -43,7 +41,7 @@ def grouped_steps(steps: Iterable[Step], options: Options) -> Iterator[str]:
         yield from steps_by_change(steps, options)
         return
     paint, text = Paint(color=options.color), StepText(options)
-    names = _MANY_NAMES if options.verbose else _NAMES
+    names = names_shown(options)
     found: dict[str, dict[str, _EqualSteps]] = {}
     for step in steps:
         equal = found.setdefault(_group(step, options.group_by), {})
