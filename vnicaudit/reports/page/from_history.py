@@ -13,6 +13,8 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
+from vnicaudit.knowledge.fixes.owners import Wordings
+from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Resolved
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fleet import HostReading, HostStatus, InventoryHost
@@ -62,6 +64,7 @@ _STATES: dict[str, FindingState] = {
     "moved": "moved", "not looked at": "not looked at",
 }  # fmt: skip
 _KEPT = "as last read; the history keeps no reason"
+_WORDINGS = Wordings(WORDINGS)
 
 
 def merged_reading(
@@ -258,6 +261,8 @@ def _subject(
 
 def _finding(one: KnownFinding, rows: Iterable[NicRow], host: FleetHost) -> Finding:
     change = None if one.field is None else Change(one.field, one.old, one.new, one.safe)
+    owner = _keeper(one.owner)
+    fix = _WORDINGS.worded(change, f"`vnicaudit rules {one.rule}` says more.", owner)
     return Finding(
         rule=one.rule,
         name=one.name,
@@ -266,19 +271,12 @@ def _finding(one: KnownFinding, rows: Iterable[NicRow], host: FleetHost) -> Find
         message=one.message,
         about=_about(one, rows),
         location=Location(host.uri, one.file),
-        owner=_keeper(one.owner),
+        owner=owner,
         change=change,
         fingerprint=one.fingerprint,
-        fix="" if change is None else _fix(change, one.owner),
+        fix=fix.text,
+        fixes=fix.values,
     )
-
-
-def _fix(change: Change, owner: str) -> str:
-    """The change in words: how its owner makes it was in the report of then."""
-    where = f"where {owner} keeps the definition"
-    if change.new is None:
-        return f"Remove {change.field} {where}."
-    return f"Set {change.field} to {change.new} {where}."
 
 
 def _about(one: KnownFinding, rows: Iterable[NicRow]) -> Ref:
