@@ -1,13 +1,15 @@
-"""An audit of a fleet against an Ansible play that reads the same definitions.
+"""An audit of a fleet against what a user would write instead: an Ansible play that reads the same
+definitions, and a shell loop.
 
     python -m benchmarks.play [--hosts 10] [--domains 10]
 
 HOSTS files of libvirt's test driver with DOMAINS domains of two NICs. The play lists the domains of
 each host and fetches the XML of each with ``community.libvirt.virt`` (on this machine, ``forks``:
-10), which is what a user has without a tool; it judges nothing. The audit is ``vnicaudit fleet
-audit`` with all rules and a JSON report. CPU time of all processes, start included.
+10); the loop runs ``virsh dumpxml`` for each name of ``virsh list``. Neither judges anything. The
+audit is ``vnicaudit fleet audit`` with all rules and a JSON report. CPU time of all processes,
+start included.
 
-Needs ansible-core, lxml and libvirt-python beside this Python, and the collection community.libvirt
+Needs virsh, ansible-core, lxml and libvirt-python beside this Python, and the collection community.libvirt
 in a folder that ``ANSIBLE_COLLECTIONS_PATH`` names (it is in the wheel of ``ansible``).
 """
 
@@ -59,6 +61,13 @@ def of_play(folder: Path, uris: list[str]) -> float:
     return spent(words, (0,), ANSIBLE_LOCAL_TEMP=str(folder), ANSIBLE_HOME=str(folder))
 
 
+def of_loop(uris: list[str]) -> float:
+    """CPU seconds of the loop."""
+    virsh = 'virsh -r -c "$uri"'
+    each = f'for name in $({virsh} list --all --name); do {virsh} dumpxml "$name"; done'
+    return spent(["sh", "-c", f"for uri; do {each}; done", "sh", *uris], (0,))
+
+
 def of_audit(folder: Path, uris: list[str]) -> float:
     """CPU seconds of the audit."""
     (folder / "uris").write_text("\n".join(uris))
@@ -76,13 +85,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         uris = write_hosts(folder, words.hosts, words.domains)
-        play, audit = of_play(folder, uris), of_audit(folder, uris)
+        audit, loop, play = of_audit(folder, uris), of_loop(uris), of_play(folder, uris)
     calls = words.hosts * (words.domains + 1)
-    print(
-        f"{words.hosts} hosts of {words.domains} domains: the play {play:.1f} s of CPU time "
-        f"({play / calls:.2f} s for each of {calls} calls), the audit {audit:.2f} s: "
-        f"{play / audit:.0f} times; load {os.getloadavg()[0]:.1f}"
-    )
+    print(f"{words.hosts} hosts of {words.domains} domains, load {os.getloadavg()[0]:.1f}")
+    print(f"the audit: {audit:.2f} s of CPU time")
+    for name, took in (("virsh in a loop", loop), ("the play", play)):
+        print(f"{name}: {took:.1f} s, {took / calls:.2f} s a call; {took / audit:.0f} times")
 
 
 if __name__ == "__main__":
