@@ -9,8 +9,9 @@ each host and fetches the XML of each with ``community.libvirt.virt`` (on this m
 audit is ``vnicaudit fleet audit`` with all rules and a JSON report. CPU time of all processes,
 start included.
 
-Needs virsh, ansible-core, lxml and libvirt-python beside this Python, and the collection community.libvirt
-in a folder that ``ANSIBLE_COLLECTIONS_PATH`` names (it is in the wheel of ``ansible``).
+Needs virsh, ansible-core, lxml and libvirt-python beside this Python, and the collection
+community.libvirt in a folder that ``ANSIBLE_COLLECTIONS_PATH`` names (it is in the wheel of
+``ansible``).
 """
 
 from __future__ import annotations
