@@ -3,6 +3,8 @@ host that is down keeps no other from being taken back."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,13 @@ class Fleet(World):
         context = self.context("restart", canary=0)
         return replace(context, host_by_host=True, tell_remaining=self._tell)
 
+    @contextmanager
+    def watched(self) -> Iterator[Fleet]:
+        """Each line and file that is written is a place to be ended at."""
+        with pytest.MonkeyPatch.context() as patch:
+            installed(self, patch)
+            yield self
+
     def half_done(self) -> list[bool]:
         """Of each host: whether a run has begun something there, and not ended it."""
         targets = {
@@ -114,30 +123,26 @@ def outcomes(went: RunResult) -> list[str]:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fleet:
-    made = Fleet(tmp_path)
-    installed(made, monkeypatch)
-    return made
+def fleet(tmp_path: Path) -> Iterator[Fleet]:
+    with Fleet(tmp_path).watched() as made:
+        yield made
 
 
-def test_what_is_half_done_keeps_its_host_locked_wherever_it_stops(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = Fleet(tmp_path / "whole")
-    installed(whole, monkeypatch)
-    assert outcomes(whole.apply(whole.steps, whole.fleet_context())) == ["applied"] * 6
+def test_what_is_half_done_keeps_its_host_locked_wherever_it_stops(tmp_path: Path) -> None:
+    with Fleet(tmp_path / "whole").watched() as whole:
+        assert outcomes(whole.apply(whole.steps, whole.fleet_context())) == ["applied"] * 6
     assert whole.locked() == [False] * HOSTS
     kept = 0
-    for place in range(0, len(whole.passed), 3):
-        fleet = Fleet(tmp_path / str(place))
-        installed(fleet, monkeypatch)
-        fleet.kill(place)
-        assert fleet.locked() == fleet.half_done(), whole.passed[place]
-        said = {name for name, text in fleet.told if text.startswith("it stays locked")}
-        assert said == {host.name for host in fleet.hosts if host.lock is not None}
-        kept += any(fleet.locked())
-        went = fleet.apply(fleet.steps, fleet.fleet_context())
-        assert set(outcomes(went)) == {"applied"}
+    for place in range(0, len(whole.passed), 4):
+        with Fleet(tmp_path / str(place)).watched() as fleet:
+            fleet.kill(place)
+            assert fleet.locked() == fleet.half_done(), whole.passed[place]
+            said = {name for name, text in fleet.told if text.startswith("it stays locked")}
+            assert said == {host.name for host in fleet.hosts if host.lock is not None}
+            kept += any(fleet.locked())
+            went = fleet.apply(fleet.steps, fleet.fleet_context())
+        assert set(outcomes(went)) <= {"applied", "already"}
+        assert {machine.persistent for machine in fleet.machines}.isdisjoint(fleet.before)
         assert fleet.locked() == [False] * HOSTS
     assert kept > 10
 
@@ -171,8 +176,23 @@ def test_a_host_that_is_down_keeps_no_other_from_being_taken_back(fleet: Fleet) 
     }
     fleet.hosts[1].is_down = False
     (back,) = fleet.rollback(fleet.context("restart"), run=run)
-    assert outcomes(back) == ["already"] * 2 + ["applied"] * 2 + ["already"] * 2
+    assert outcomes(back) == ["applied"] * 2  # nobody else is restarted once more
     assert [machine.persistent for machine in fleet.machines] == fleet.before
+    assert fleet.locked() == [False] * HOSTS
+
+
+def test_a_way_back_that_was_interrupted_is_gone_on_with(fleet: Fleet) -> None:
+    fleet.apply(fleet.steps, fleet.fleet_context())
+    run = runs(str(fleet.folder))[0].id
+    fleet.passed.clear()
+    fleet.kill_when = "behind line begin", 3
+    with pytest.raises(Killed):
+        fleet.rollback(fleet.context("restart"), run=run)
+    assert fleet.locked() == [False, True, False]
+    (back,) = fleet.rollback(fleet.context("restart"), run=run)
+    assert outcomes(back) == ["applied"] * 6
+    assert [machine.persistent for machine in fleet.machines] == fleet.before
+    assert len(runs(str(fleet.folder))) == 2
     assert fleet.locked() == [False] * HOSTS
 
 
@@ -190,7 +210,7 @@ def test_what_is_half_done_on_a_host_that_is_down_waits_for_it(fleet: Fleet) -> 
     assert fleet.locked() == [False, True, False]
     fleet.hosts[1].is_down = False
     middle, back = fleet.rollback(fleet.context("restart"), run=run)
-    assert outcomes(back) == ["already"] * 2 + ["applied"]
+    assert outcomes(back) == ["applied"]
     assert [machine.persistent for machine in fleet.machines] == fleet.before
     assert all(machine.active for machine in fleet.machines)
     assert fleet.locked() == [False] * HOSTS

@@ -17,7 +17,7 @@ from vnicaudit.model.runs import Foreseen
 from vnicaudit.remedy.applying.apply import RunContext, dry_run_units, open_or_hold
 from vnicaudit.remedy.applying.beside import OtherRuns, refuse_beside
 from vnicaudit.remedy.applying.driver import Prepared, UndoRequest
-from vnicaudit.remedy.applying.history import record
+from vnicaudit.remedy.applying.history import record, undone_by
 from vnicaudit.remedy.applying.host_by_host import HostByHost
 from vnicaudit.remedy.applying.journal.events import Done, End
 from vnicaudit.remedy.applying.journal.journal_file import Journal
@@ -112,7 +112,8 @@ def rollback(
         if selection.restore:
             units = [unit for unit in reversed(units) if drivers.of(unit).can_restore(unit, found)]
         else:
-            units = [selection.narrowed(unit) for unit in reversed(whole) if _undoable(found, unit)]
+            whole = _not_undone(found, whole, selection, context)
+            units = [selection.narrowed(unit) for unit in reversed(whole)]
         if not units and selection.restore:
             raise UsageError(f"no original is kept in {found.folder / 'definitions'}")
         if not units:
@@ -199,7 +200,7 @@ def dry_run_rollback(
         if selection.restore:
             whole = [unit for unit in units if drivers.of(unit).can_restore(unit, found)]
         else:
-            whole = [unit for unit in units if _undoable(found, unit)]
+            whole = _not_undone(found, units, selection, context)
         seen = _diff_printer(show, context) if selection.restore and show is not None else None
         back = _preparer(found, selection, context)
         return halves + dry_run_units(whole, drivers, back, context, seen)
@@ -266,6 +267,24 @@ def _note_restored(found: PastRun, units: Sequence[UnitRequest], went: RunResult
             journal.write(End(f"its originals were put back by run {run}"))
     finally:
         journal.close()
+
+
+def _not_undone(
+    found: PastRun, units: Sequence[UnitRequest], selection: RollbackSelection, context: RunContext
+) -> list[UnitRequest]:
+    """The units of which something is to be undone. Of a fleet's run, those that an earlier
+    rollback brought back are left alone, unless they are named, or are all: their guests would be
+    restarted once more for nothing."""
+    units = [unit for unit in units if _undoable(found, unit)]
+    if not context.host_by_host or selection.domains or selection.macs:
+        return units
+    mine = found.request.id
+    ended = (
+        one for one in all_past(context.state)
+        if one.request.id == mine or not one.is_unfinished  # that one is gone on with
+    )  # fmt: skip
+    undone = undone_by(ended)
+    return [unit for unit in units if (mine, unit.key) not in undone] or units
 
 
 def _undoable(found: PastRun, unit: UnitRequest) -> bool:
