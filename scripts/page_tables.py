@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """For such a script; ``description``: its docstring."""
+    """The options of such a script; ``description``: its docstring."""
     made = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -38,13 +38,23 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     return made
 
 
+def chosen_by(
+    options: argparse.ArgumentParser, arguments: Sequence[str], seed: int
+) -> argparse.Namespace:
+    """The options as they are given; the seed is told."""
+    chosen = options.parse_args(arguments)
+    sys.stderr.write(f"seed {seed}\n")
+    return chosen
+
+
 def main(
-    place: Place, make: Callable[[], str], description: str | None, arguments: Sequence[str]
-) -> int:
+    place: Place, make: Callable[[], str], description: str | None, seed: int,
+    arguments: Sequence[str],
+) -> int:  # fmt: skip
     """Make the tables and do with them what the options say; the exit code."""
     options = parser(description)
     options.add_argument("--check", action="store_true", help="exit 1 where the page has others")
-    chosen = options.parse_args(arguments)
+    chosen = chosen_by(options, arguments, seed)
     tables = make()
     if chosen.write:
         place.write(tables)

@@ -631,7 +631,7 @@ def main(arguments: Sequence[str]) -> int:
     options.add_argument(
         "times", type=int, nargs="?", default=TIMES, help="measurements of a cell (%(default)s)"
     )
-    chosen = options.parse_args(arguments)
+    chosen = page_tables.chosen_by(options, arguments, SEED)
     if chosen.write and chosen.times != TIMES:
         options.error(f"the page has {TIMES} measurements of a cell")
     found = list(second_tables(tables_of(FIRST), chosen.times))

@@ -431,7 +431,7 @@ def _shown(one: Cell) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """The exit code."""
-    return page_tables.main(PLACE, tables, __doc__, arguments)
+    return page_tables.main(PLACE, tables, __doc__, SEED, arguments)
 
 
 if __name__ == "__main__":

@@ -149,4 +149,4 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(page_tables.main(PLACE, table, __doc__, sys.argv[1:]))
+    sys.exit(page_tables.main(PLACE, table, __doc__, SEED, sys.argv[1:]))
