@@ -2,8 +2,8 @@
 change that is made only once, and after the last run.
 
 One that is broken ends a measurement, so one look is not enough for it: it is looked at again, and
-the second look counts. An end that does not answer (an agent that is slow, a peer that is gone) says
-nothing of the network: then the guard rail is not known.
+the second look counts. An end that does not answer (a slow agent, a peer that is gone) says nothing
+of the network: then the guard rail is not known.
 """
 
 from __future__ import annotations
