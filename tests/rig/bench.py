@@ -35,8 +35,8 @@ max-cpu-wait = 100
 # What is to be found no different must not be found so by chance once in thirty times.
 STRICT = HEAD.replace("repeats = 5", "looks = [6]\nalphas = [0.005]")
 
-# A factor of a hundred needs no more.
-SHORT = HEAD.replace("repeats = 5", "repeats = 3") + "guards = []\n"
+# The fewest that decide, for a factor of a hundred.
+SHORT = HEAD.replace("repeats = 5", "repeats = 4") + "guards = []\n"
 
 FEW = HEAD.replace(
     "repeats = 5", "repeats = 2\nturns = [2]\nruns-per-turn = 1\ncatastrophe-only = true"
