@@ -160,6 +160,9 @@ def accepted_sentence(end: RunEnd) -> str:
         parts.append(f"{count(end.summary.suppressed, 'finding')} suppressed")
     if end.summary.baselined:
         parts.append(f"{count(end.summary.baselined, 'finding')} known from the baseline")
+    if end.summary.filtered:
+        which = "--severity, --min-confidence or --owner"
+        parts.append(f"{count(end.summary.filtered, 'finding')} left out by {which}")
     if end.summary.baseline_gone:
         parts.append(f"{count(end.summary.baseline_gone, 'finding')} of the baseline gone")
     return ", ".join(parts)
