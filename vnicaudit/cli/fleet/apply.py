@@ -22,7 +22,7 @@ from vnicaudit.cli.options.nova_manage import NovaManageOptions
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
-    dry_run_format_option,
+    run_format_option,
     output_options,
     screen_options,
 )
@@ -40,7 +40,7 @@ from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell, telling
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.remedy.apply import print_dry_run, read_plan, split_steps
-from vnicaudit.cli.remedy.run_output import check_format, confirm, print_run, tell_damage
+from vnicaudit.cli.remedy.run_output import confirm, print_run, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.live import LiveOptions
@@ -104,7 +104,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
 @inventory_options
 @mode_option("next-boot")
 @click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
-@dry_run_format_option
+@run_format_option
 @change_options
 @click.option(
     "--canary-by",
@@ -137,7 +137,6 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     from vnicaudit.remedy.applying.journal.past_run import damaged
     from vnicaudit.reports.plan.json import from_json
 
-    check_format(options.schedule, options.format)
     chosen = chosen_hosts(options.inventory, sources_of(LiveOptions(), wiring.platforms()))
     check_hosts(chosen.hosts, wiring)
     data = read_plan(options.plan)
@@ -165,8 +164,11 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     tell_damage(damaged(context.state))
     with hang_up_noted() as halted:
         context = msgspec.structs.replace(context, halted=halted)
-        done = apply(steps, data, context, telling(quiet=quiet))
-    return print_run(done, remedy, context.kinds, refused=bool(not_done))
+        total = len(context.kinds.units(steps))
+        done = apply(steps, data, context, telling(quiet=quiet, total=total))
+    return print_run(
+        done, remedy, context.kinds, refused=bool(not_done), form=options.format
+    )
 
 
 def _context(

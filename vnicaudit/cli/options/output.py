@@ -68,8 +68,8 @@ def _format_option(what: str) -> Decorator:
 format_option = _format_option("it")
 """Of the commands that print one thing, for people or for programs."""
 
-dry_run_format_option = _format_option("a dry run")
-"""Of the commands that print for programs what they would do."""
+run_format_option = _format_option("the run, or the dry run")
+"""Of the commands that print for programs what they did, or would do."""
 
 
 def screen_options(

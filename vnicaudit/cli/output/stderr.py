@@ -13,8 +13,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from typing import get_args
 
 from vnicaudit.base.wording import count
+from vnicaudit.model.runs import Outcome
 
 _PATIENCE = 2.0
 """Seconds a reader may take to make room, once; from then on nothing waits for it."""
@@ -22,6 +24,11 @@ QUIET_FOR = 1.0
 """Seconds before the first line of progress is shown: short work shows none."""
 EVERY = 0.2
 """Seconds between two lines of progress."""
+_OUTCOMES = frozenset(get_args(Outcome))
+_EARLY = 3
+"""Of several, so many are done before the rate says anything."""
+_SOON = 5.0
+"""Seconds that need not be announced."""
 _PIECE = 512
 """Bytes written at once: a pipe that can be written to has room for PIPE_BUF, which is no less."""
 
@@ -95,15 +102,51 @@ def show(text: str) -> None:
     _STDERR.write(text)
 
 
-def telling(*, quiet: bool) -> Callable[[str, str], None]:
-    """Says on standard error what happens to which domain, one line each."""
+def telling(
+    *, quiet: bool, total: int = 1, undoing: bool = False
+) -> Callable[[str, str], None]:
+    """Says on standard error what happens to which domain, one line each; of several (``total``)
+    also how many are done, and how long the others will take. ``undoing``: what is applied is the
+    way back."""
     from vnicaudit.reports.safe import safe
 
+    pace = Pace(total)
+
     def say(name: str, text: str) -> None:
+        word = f"undone{text[len('applied'):]}" if undoing and text.startswith("applied") else text
         if not quiet:
-            tell(safe(f"{name}: {text}"))
+            tell(safe(f"{pace.mark(text)}{name}: {word}"))
 
     return say
+
+
+class Pace:
+    """How far a run is: counts outcomes, and says at what rate they come."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._started = time.monotonic()
+
+    def mark(self, text: str) -> str:
+        """``[12/300, 4 min left] `` in front of an outcome; of all else, and of one alone,
+        nothing."""
+        if self._total < 2 or text.partition(":")[0] not in _OUTCOMES:
+            return ""
+        self._done += 1
+        seconds = time.monotonic() - self._started
+        left = time_left(self._done, self._total, seconds)
+        return f"[{self._done:,}/{self._total:,}{left and f', {left}'}] "
+
+
+def time_left(done: int, total: int, seconds: float) -> str:
+    """``4 min left`` at the rate so far; empty where that is too early to say, or soon over."""
+    if done < _EARLY or done >= total:
+        return ""
+    left = seconds / done * (total - done)
+    if left < _SOON:
+        return ""
+    return f"{left:.0f} s left" if left < 100 else f"{left / 60:.0f} min left"
 
 
 class Rewritten:

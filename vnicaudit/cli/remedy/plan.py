@@ -227,6 +227,8 @@ def print_plan(
     style = screen_options(output, group_by=group_by, view="full" if in_full else "short")
     for text in render(plan, style):
         emit(text)
+    if plan.steps and not output.quiet:
+        emit("Nothing has been changed." + ("" if in_full else " Each step in full: --diff.") + "\n")
     flush()
     if path and would_lose:
         tell(f"{safe(path)} {_LEFT}")

@@ -43,8 +43,6 @@ def render(plan: Plan, options: Options) -> Iterator[str]:
     yield from text.errors()
     if not options.quiet:
         yield text.closing()
-        if options.view == "short" and plan.steps:
-            yield "Each step with its diff: --diff\n"
 
 
 def summary(plan: Plan) -> str:
