@@ -63,7 +63,7 @@ class _Stderr:
         if self._untold and self._write_in_time(descriptor, _missed(self._untold).encode()):
             self._untold = 0
         if self._untold or not self._write_in_time(
-            descriptor, text.encode(encoding, "backslashreplace")
+            descriptor, text.encode(encoding, stream.errors or "backslashreplace")
         ):
             self._untold += 1
 

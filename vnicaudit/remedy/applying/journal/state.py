@@ -29,6 +29,7 @@ from vnicaudit.base.private_files import (
     unwritable,
     write_private,
 )
+from vnicaudit.base.wording import close_to
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.host_lock import HostLock
 from vnicaudit.text.own_commands import command
@@ -65,10 +66,11 @@ class StateFolder:
 
     def run(self, run_id: str) -> Path:
         """The folder of a run. Raises UsageError where there is none."""
-        if run_id not in self.ids():
+        ids = self.ids()
+        if run_id not in ids:
             raise UsageError(
-                f"there is no run {run_id[:60]!r} in {self.path}; `{self.command('runs')}` lists "
-                "them"
+                f"there is no run {run_id[:60]!r} in {self.path}{close_to(run_id[:60], ids)}; "
+                f"`{self.command('runs')}` lists them"
             )
         folder = self.path / "runs" / run_id
         for place in (folder, folder / "definitions"):
