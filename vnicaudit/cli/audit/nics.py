@@ -93,9 +93,7 @@ class NicsOptions(msgspec.Struct, frozen=True):
     metavar="NAME",
     help="Show domains of this owner only (libvirt, nova, kubevirt…). Repeatable.",
 )
-@click.option(
-    "--wrong", is_flag=True, help="Show only domains with a NIC that is marked x or !."
-)
+@click.option("--wrong", is_flag=True, help="Show only domains with a NIC that is marked x or !.")
 @click.option(
     "--sort",
     type=click.Choice(get_args(NicsOrder)),
@@ -216,9 +214,7 @@ def complain_about(results: tuple[TargetResult, ...]) -> int:
     return code
 
 
-def _rendered(
-    options: NicsOptions, domains: Iterator[Domain], style: Options
-) -> Iterator[str]:
+def _rendered(options: NicsOptions, domains: Iterator[Domain], style: Options) -> Iterator[str]:
     if options.format == "json":
         from vnicaudit.reports.nics import json
 

@@ -153,7 +153,7 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     _tell_not_applied(not_done)
     if options.schedule.dry_run or not steps:
         units = dry_run_apply(steps, data, context) if steps else ()
-        code = print_dry_run(units, not_done, options.format, options.mode)
+        code = print_dry_run(units, not_done, options.format, options.mode, options.output)
         return code or (RefusedError.exit_code if not_done and not steps else 0)
     hosts = len({step.target for step in steps})
     confirm(
@@ -166,9 +166,7 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
         context = msgspec.structs.replace(context, halted=halted)
         total = len(context.kinds.units(steps))
         done = apply(steps, data, context, telling(quiet=quiet, total=total))
-    return print_run(
-        done, remedy, context.kinds, refused=bool(not_done), form=options.format
-    )
+    return print_run(done, remedy, context.kinds, refused=bool(not_done), form=options.format)
 
 
 def _context(

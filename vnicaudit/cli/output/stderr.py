@@ -102,9 +102,7 @@ def show(text: str) -> None:
     _STDERR.write(text)
 
 
-def telling(
-    *, quiet: bool, total: int = 1, undoing: bool = False
-) -> Callable[[str, str], None]:
+def telling(*, quiet: bool, total: int = 1, undoing: bool = False) -> Callable[[str, str], None]:
     """Says on standard error what happens to which domain, one line each; of several (``total``)
     also how many are done, and how long the others will take. ``undoing``: what is applied is the
     way back."""
@@ -113,7 +111,7 @@ def telling(
     pace = Pace(total)
 
     def say(name: str, text: str) -> None:
-        word = f"undone{text[len('applied'):]}" if undoing and text.startswith("applied") else text
+        word = f"undone{text[len('applied') :]}" if undoing and text.startswith("applied") else text
         if not quiet:
             tell(safe(f"{pace.mark(text)}{name}: {word}"))
 

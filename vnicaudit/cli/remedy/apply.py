@@ -13,6 +13,7 @@ from vnicaudit.cli.bench.options import line_options
 from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
 from vnicaudit.cli.options.output import (
     Format,
+    OutputOptions,
     output_options,
     run_format_option,
     screen_options,
@@ -123,14 +124,14 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     for step, why_not in not_done:
         _tell_not_applied(step, why_not)
     if not steps:
-        print_dry_run((), not_done, options.format, options.mode)
+        print_dry_run((), not_done, options.format, options.mode, options.output)
         return RefusedError.exit_code if not_done else 0
     context = run_context(options, wiring, options.mode, options.schedule)
     _check_reachable(steps, context, options)
     trial, address = trial_order(options, wiring.adapters), shadow_address(options.trials)
     if options.schedule.dry_run:
         units = dry_run_apply(steps, data, context)
-        return print_dry_run(units, not_done, options.format, options.mode)
+        return print_dry_run(units, not_done, options.format, options.mode, options.output)
     changed = context.kinds.units(steps)
     design = None if trial is None else design_of(options.trials, trial.profile, changed)
     if trial is not None and design is not None:
@@ -252,12 +253,16 @@ def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) 
 
 
 def print_dry_run(
-    units: Sequence[Foreseen], not_done: list[tuple[Step, Foreseen]], form: Format, mode: Mode
+    units: Sequence[Foreseen],
+    not_done: list[tuple[Step, Foreseen]],
+    form: Format,
+    mode: Mode,
+    output: OutputOptions,
 ) -> int:
     """The exit code; steps that were not tried are told by then."""
     if form == "text":
         code = print_foreseen(units, "would be applied")
-        tell_unchanged()
+        tell_unchanged(output)
         return code
     from vnicaudit.reports.runs.dry_run import to_json
 

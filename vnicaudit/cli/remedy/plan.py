@@ -228,7 +228,9 @@ def print_plan(
     for text in render(plan, style):
         emit(text)
     if plan.steps and not output.quiet:
-        emit("Nothing has been changed." + ("" if in_full else " Each step in full: --diff.") + "\n")
+        emit(
+            "Nothing has been changed." + ("" if in_full else " Each step in full: --diff.") + "\n"
+        )
     flush()
     if path and would_lose:
         tell(f"{safe(path)} {_LEFT}")

@@ -123,7 +123,7 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
             return _print_json(dry_run_rollback(run, selection, context), mode)
         units = dry_run_rollback(run, selection, context, show)
         code = print_foreseen(units, "would be undone")
-        tell_unchanged()
+        tell_unchanged(options.output)
         return code
     tell_damage(() if found is None else found.damage)
     what = f"Put the originals of run {run} back" if restore else f"Take run {run} back"

@@ -19,7 +19,7 @@ from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, Vnicaudi
 from vnicaudit.text.own_commands import command
 
 if TYPE_CHECKING:
-    from vnicaudit.cli.options.output import Format
+    from vnicaudit.cli.options.output import Format, OutputOptions
     from vnicaudit.model.runs import Foreseen, RunRecord, UnitRun
     from vnicaudit.remedy.applying.kinds import KindTable
     from vnicaudit.remedy.applying.runner import RunResult
@@ -62,9 +62,11 @@ def code_of_foreseen(units: Iterable[Foreseen]) -> int:
     return 0 if all(one.outcome in WELL for one in units) else RefusedError.exit_code
 
 
-def tell_unchanged() -> None:
+def tell_unchanged(output: OutputOptions) -> None:
     """Say that a dry run was one."""
-    tell("Dry run: nothing was changed.")
+    if not output.quiet:
+        flush()
+        tell("Dry run: nothing was changed.")
 
 
 def show_change(name: str, diff: str) -> None:

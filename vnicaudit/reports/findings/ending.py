@@ -50,8 +50,6 @@ class Ending:
             yield from self._not_judged()
             yield from self._notes(_SHOWN)
             yield from self._accepted()
-        elif self._end.summary.findings:
-            yield from self._by_rule()
         yield from self._answer()
 
     def answer(self) -> Iterator[str]:

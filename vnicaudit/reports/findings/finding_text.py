@@ -58,11 +58,11 @@ class FindingText:
         if len(words) == 1 or not fixes:
             return self._fix(*words.pop())
         (fix, number), *_more = fixes
-        label = "fix" if number == same.count else f"fix of {number:,}"
+        label = "fix" if number == same.count else f"fix ({number:,} of {same.count:,})"
         text = self._labelled(label, safe(fix), "fix")
         if risks:
             (risk, number), *_more = risks
-            label = f"unsafe for {number:,}"
+            label = f"unsafe ({number:,} of {same.count:,})"
             text += self._labelled(label, safe(risk), "medium")
         return text
 
@@ -76,7 +76,8 @@ class FindingText:
 
     def _names(self, same: EqualFindings) -> str:
         if same.count == 1:
-            return f"{same.names[0]}  {same.place}"
+            name = same.names[0]
+            return same.place if same.place.startswith(name) else f"{name}  {same.place}"
         if self._verbose:
             return names_of(same, most=MANY_NAMES)
         return names_within(same, self._width - len(_BODY) - len("on: "))

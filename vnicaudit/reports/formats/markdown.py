@@ -114,7 +114,9 @@ def _group(key: RuleKey, same: EqualFindings, names: int) -> Row:
         texts += [Part(f"{many}{message}"), Part(fix and f"{label}: {fix}", "note")]
     if others:
         texts.append(Part(f"{others:,}: in other words"))
-    return Row((_strong(severity), rule, f"{same.count:,}", tuple(texts), names_of(same, most=names)))
+    return Row(
+        (_strong(severity), rule, f"{same.count:,}", tuple(texts), names_of(same, most=names))
+    )
 
 
 def _finding(finding: Finding) -> Row:

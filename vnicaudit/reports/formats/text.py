@@ -136,7 +136,9 @@ class _AuditText:
 
     def _hidden(self, groups: list[Group], kind: str) -> str:
         problems = sum(same.count for group in groups for _key, same in group.rules)
-        text = f"… {count(problems, 'more problem')} of {count(len(groups), f'more {kind}')} (--max)"
+        text = (
+            f"… {count(problems, 'more problem')} of {count(len(groups), f'more {kind}')} (--max)"
+        )
         return wrap(text, self._width, "", "  ") + "\n"
 
     def _group(self, group: Group) -> str:

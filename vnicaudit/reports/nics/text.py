@@ -31,9 +31,7 @@ _WIDE_COLUMNS = (
 _WIDE = 100
 
 
-def render(
-    domains: Iterable[Domain], options: Options, *, places: bool = False
-) -> Iterator[str]:
+def render(domains: Iterable[Domain], options: Options, *, places: bool = False) -> Iterator[str]:
     """One piece per domain: a header line and its NICs, then the totals. ``verbose`` adds the
     reasons, and domains without NICs; ``places``: the file or host of each domain."""
     table = options.width >= _TABLE_WIDTH and not options.verbose

@@ -162,7 +162,9 @@ def _naming_class(naming: Naming) -> str:
 def _effect(step: Step) -> str:
     """When the guest gets the new NIC."""
     if step.procedure:
-        return f"by {name_of(step.owner)}'s own way" if _kind(step) == "guest" else "for new servers"
+        return (
+            f"by {name_of(step.owner)}'s own way" if _kind(step) == "guest" else "for new servers"
+        )
     if state_of(step) == "blocked":
         return "-"
     if isinstance(step.unit, FileUnit):
@@ -194,7 +196,9 @@ def _reasons(steps: Sequence[Step], width: int) -> Iterator[str]:
         shown = True
         text = f"interface name unknown, {count(unknown.total(), 'step')}: {safe(reason)}"
         more = unknown.total() - number
-        yield wrap(text + (f" ({number:,}); other reasons ({more:,})" if more else ""), width, "", "  ")
+        yield wrap(
+            text + (f" ({number:,}); other reasons ({more:,})" if more else ""), width, "", "  "
+        )
     if shown:
         yield "\n"
 
