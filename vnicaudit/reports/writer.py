@@ -34,8 +34,8 @@ class Options(msgspec.Struct, frozen=True):
     is put together by that (:mod:`vnicaudit.reports.findings.grouped`), empty: each by itself;
     ``wordings``: how fixes are worded for each owner, which ``group_by`` and ``view`` need: there
     one is said for several. ``view``: of a text each finding (``full``), equal ones once
-    (``short``), or what is the shorter (``auto``). ``sort``: the order of groups; ``most``: findings or
-    groups that are shown, the others are counted."""
+    (``short``), or what is the shorter (``auto``). ``sort``: the order of groups; ``most``:
+    findings or groups that are shown, the others are counted."""
 
     width: int = 80
     color: bool = False

@@ -16,7 +16,6 @@ from vnicaudit.model.refs import Ref, nic_index
 from vnicaudit.model.report import Audited, Explanation, ServerName
 from vnicaudit.model.server import CloudServer
 
-
 _NAMES = 10_000
 """Names that one may have been meant by a misspelt one."""
 

@@ -22,8 +22,8 @@ from vnicaudit.cli.options.nova_manage import NovaManageOptions
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
-    run_format_option,
     output_options,
+    run_format_option,
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
-from vnicaudit.cli.options.output import Format, run_format_option, output_options
+from vnicaudit.cli.options.output import Format, output_options, run_format_option
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.remedy import (
     RemedyOptions,

@@ -1,4 +1,4 @@
-"""One line per finding, ``place: severity rule subject message [fix]``, for ``grep`` and editors."""
+"""One line per finding, ``place: severity rule subject message [fix]``, for grep and editors."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.tally import Tally
 from vnicaudit.reports.wording import about_domain
-from vnicaudit.reports.wrap import Piece, fold, title_line, wrap
+from vnicaudit.reports.wrap import Piece, title_line, wrap
 from vnicaudit.reports.writer import Options, ReportWriter
 
 if TYPE_CHECKING:

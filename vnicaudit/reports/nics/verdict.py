@@ -20,8 +20,8 @@ LEGEND = "x emulated, or does not start; ! without vhost, or less than declared;
 
 
 def verdict_of(nic: NicRow) -> Verdict:
-    """``slow``: emulated, or it does not start. ``less``: virtio without vhost, or with fewer queues
-    or smaller rings than declared. What is unknown counts for nothing."""
+    """``slow``: emulated, or it does not start. ``less``: virtio without vhost, or with fewer
+    queues or smaller rings than declared. What is unknown counts for nothing."""
     if not nic.starts or kind_of(nic) == "emulated":
         return "slow"
     cut = any(

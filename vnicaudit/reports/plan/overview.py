@@ -162,9 +162,7 @@ def _naming_class(naming: Naming) -> str:
 def _effect(step: Step) -> str:
     """When the guest gets the new NIC."""
     if step.procedure:
-        return (
-            f"by {name_of(step.owner)}'s own way" if _kind(step) == "guest" else "for new servers"
-        )
+        return f"by {name_of(step.owner)}" if _kind(step) == "guest" else "for new servers"
     if state_of(step) == "blocked":
         return "-"
     if isinstance(step.unit, FileUnit):

@@ -46,8 +46,8 @@ def render(plan: Plan, options: Options) -> Iterator[str]:
 
 
 def summary(plan: Plan) -> str:
-    """``12 steps on 9 domains: 8 safe, 2 unsafe, 2 blocked; 3 NICs left out``, of a cloud ``on 1 image
-    and 9 servers``. Each step is counted once; one that is for the owner to do is that."""
+    """``12 steps on 9 domains: 8 safe, 2 unsafe, 2 blocked; 3 NICs left out``, of a cloud ``on 1
+    image and 9 servers``. Each step is counted once; one that is for the owner to do is that."""
     parts = [_steps(plan) if plan.steps else "Nothing to change"]
     if plan.not_planned:
         parts.append(f"{_objects_left(plan.not_planned)} left out")
