@@ -259,7 +259,7 @@ def test_what_is_left_is_counted_by_reason_and_named_on_demand(here: Path, capsy
     assert run(["plan", "a.xml"]) == 0
     shown = capsys.readouterr().out
     assert "Left out (--verbose names each)\n  2 NICs: unsafe: whether the guest has" in shown
-    assert shown.endswith("Nothing to change; 2 NICs left\n")
+    assert shown.endswith("Nothing to change; 2 NICs left out\n")
     run(["plan", "a.xml", "--verbose"])
     assert f"    a  NIC 1 {SECOND}  VNIC002  a.xml\n" in capsys.readouterr().out
 

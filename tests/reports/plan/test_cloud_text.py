@@ -118,7 +118,7 @@ def test_a_server_without_a_mac_is_a_server() -> None:
 
 def test_the_summary_counts_each_kind() -> None:
     assert summary(replace(PLAN, steps=(IMAGE,), not_planned=NOT_PLANNED[:1])) == (
-        "1 step on 1 image: 1 safe; 1 server left"
+        "1 step on 1 image: 1 safe; 1 server left out"
     )
     assert summary(replace(PLAN, steps=(ASKED, WEB), not_planned=())) == (
         "2 steps on 2 servers: 1 safe, 1 for the owner to do"

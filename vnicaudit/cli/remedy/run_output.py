@@ -36,11 +36,13 @@ def confirm(question: str, *, yes: bool) -> None:
     if yes:
         return
     if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError("nobody is there to be asked: give --yes")
+        raise UsageError("not a terminal: pass --yes to go ahead without asking")
     try:
         sure = click.confirm(question, err=True)
     except OSError as error:
-        raise UsageError(f"nobody can be asked: {error.strerror}; give --yes") from None
+        raise UsageError(
+            f"cannot ask: {error.strerror}; pass --yes to go ahead without asking"
+        ) from None
     if not sure:
         tell("Nothing was changed.")
         raise click.exceptions.Exit(130)

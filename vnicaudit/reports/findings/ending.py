@@ -54,9 +54,8 @@ class Ending:
 
     def answer(self) -> Iterator[str]:
         """The answer and what is not among it, with an empty line behind."""
-        yield from self._answer(safe_fixes=True)
-        yield from self._accepted()
-        yield "\n"
+        told = [*self._answer(safe_fixes=True), *self._accepted()]
+        yield from (*told, "\n") if told else ()
 
     def brief(self) -> Iterator[str]:
         """What follows the findings of a short report; everything that is not shown is counted."""

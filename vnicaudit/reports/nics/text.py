@@ -10,7 +10,7 @@ from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import NicRow
 from vnicaudit.reports.nics.facts_text import facts, facts_text, type_of
-from vnicaudit.reports.nics.verdict import LEGEND, MARKS, STYLES, NicCounts, verdict_of
+from vnicaudit.reports.nics.verdict import MARKS, STYLES, NicCounts, verdict_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.columns import at_stops
@@ -84,11 +84,8 @@ class _NicsText:
 
     def totals(self) -> str:
         """How many NICs of which kind, and what the marks mean."""
-        counts = self._counts
-        text = f"\n{wrap(counts.sentence(), self._width, '', '  ')}"
-        if counts.verdicts["slow"] or counts.verdicts["less"]:
-            text += wrap(LEGEND, self._width, "", "  ")
-        return text
+        sentences = (self._counts.sentence(), self._counts.legend())
+        return "\n" + "".join(wrap(one, self._width, "", "  ") for one in sentences if one)
 
     def _table_row(self, nic: NicRow, known: list[tuple[str, str, str]]) -> str:
         """The NIC on one line; empty where that is not wanted or too wide."""

@@ -16,7 +16,10 @@ VERDICTS: tuple[Verdict, ...] = ("slow", "less", "ok")
 
 MARKS: dict[Verdict, str] = {"slow": "x", "less": "!", "ok": " "}
 STYLES: dict[Verdict, str] = {"slow": "bad", "less": "medium", "ok": ""}
-LEGEND = "x emulated, or does not start; ! without vhost, or less than declared; no mark: neither"
+_MEANINGS: dict[Verdict, str] = {
+    "slow": "x emulated, or does not start",
+    "less": "! without vhost, or less than declared",
+}
 
 
 def verdict_of(nic: NicRow) -> Verdict:
@@ -55,6 +58,10 @@ class NicCounts:
         """Count one NIC."""
         self.kinds[kind_of(nic)] += 1
         self.verdicts[verdict_of(nic)] += 1
+
+    def legend(self) -> str:
+        """The meanings of the marks that there are."""
+        return "; ".join(text for mark, text in _MEANINGS.items() if self.verdicts[mark])
 
     def sentence(self) -> str:
         """``17 NICs in 14 domains: 10 virtio, 6 emulated, 1 passed through``."""

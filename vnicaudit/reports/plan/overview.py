@@ -27,6 +27,8 @@ _REASONS = 3
 _BY_HAND = "by hand"
 _ORDER = ("blocked", "unsafe", _BY_HAND, "safe")
 """Exceptions first."""
+_SAYS_NOTHING = frozenset({"unknown", "-"})
+"""Cells of which a whole column says nothing: it is left out."""
 _TITLES = ("GUEST", "NIC", "CHANGE", "RISK", "INTERFACE NAME", "TAKES EFFECT")
 
 
@@ -80,7 +82,7 @@ def _by_change(steps: Iterable[Step], width: int, paint: Paint) -> Iterator[str]
     ordered = sorted(kinds.items(), key=lambda item: (_ORDER.index(item[0][2]), -len(item[1])))
     rows = []
     for (kind, change, risk, naming, effect), group in ordered[:_ROWS]:
-        guests = {(step.target, step.about.id, step.about.name) for step in group}
+        guests = set(map(_guest, group))
         nics = f"{len(group):,}" if kind == "guest" else "-"
         row = _Row(count(len(guests), kind), nics, change, risk, naming, effect)
         rows.append((row, names_of([_name(step) for step in group], width - 4)))
@@ -92,16 +94,19 @@ def _by_change(steps: Iterable[Step], width: int, paint: Paint) -> Iterator[str]
 
 def _table(rows: list[tuple[_Row, str]], width: int, paint: Paint) -> Iterator[str]:
     """Rows in columns; where those are too wide, each row wrapped by itself."""
-    lines = [TableLine(tuple((Part(title, style="quiet"),) for title in _TITLES))]
+    said = [at for at in range(len(_TITLES)) if {row[at] for row, _names in rows} - _SAYS_NOTHING]
+    lines = [TableLine(tuple((Part(_TITLES[at], style="quiet"),) for at in said))]
     for row, names in rows:
-        lines.append(TableLine(tuple((part,) for part in _parts(row))))
+        parts = _parts(row)
+        lines.append(TableLine(tuple((parts[at],) for at in said)))
         lines.extend([TableLine(text=f"    {safe(names)}\n")] if names else [])
     grid = Grid(lines, width, paint, indent=2, left=len(_TITLES))
     if grid.fits:
         yield from grid.text()
         return
     for row, names in rows:
-        cells = [piece_of(part, paint) for part in _parts(row) if part.text != "-"]
+        cells = [piece_of(part, paint) for part in _parts(row)
+                 if part.text not in _SAYS_NOTHING]  # fmt: skip
         yield fold(cells, width, "  ", "    ", "  ")
         yield wrap(safe(names), width, "    ", "      ") if names else ""
 
@@ -116,6 +121,12 @@ def _row(step: Step) -> _Row:
     changes = ", ".join(map(_change, step.changes)) or f"to {step.to}"
     naming = _naming(step.guest.name)
     return _Row(_name(step), _nic(step), changes, _risk(step), naming, _effect(step))
+
+
+def _guest(step: Step) -> tuple[str, ...]:
+    """Key that tells a guest from others; two files may each have one of that name."""
+    file = step.unit.path if isinstance(step.unit, FileUnit) else ""
+    return step.target, file, step.about.id or "", step.about.name or ""
 
 
 def _kind(step: Step) -> str:
