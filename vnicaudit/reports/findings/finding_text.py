@@ -54,7 +54,7 @@ class FindingText:
     def _equal_fixes(self, same: EqualFindings) -> str:
         """The most frequent fix; how many are unsafe, and the most frequent reason."""
         fixes, risks = same.fixes, same.risks
-        words = {(label, fix) for _message, label, fix in same.wordings}
+        words = {(one.label, one.fix) for one in same.wordings}
         if len(words) == 1 or not fixes:
             return self._fix(*words.pop())
         (fix, number), *_more = fixes

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, get_args
 
 from vnicaudit.base.wording import count
 from vnicaudit.knowledge.fixes.owners import Wordings
+from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.model.finding import Finding, Severity
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited
@@ -32,14 +33,23 @@ NAMES = 3
 MANY_NAMES = 20
 _WORDINGS = 40
 """Messages and fixes of one rule in one group that are told apart."""
-_UNSAFE = " Unsafe: "
-"""What the reason stands behind in an unsafe fix."""
 _OTHERS = "all others"
 _NO_SERVER = "no server of a cloud"
 _NOT_TOLD = "not told"
 
 RuleKey = tuple[Severity, str, str]
 """Severity, id and name of a rule."""
+
+
+class Wording(NamedTuple):
+    """How a finding is worded. ``label`` and ``fix`` belong together; ``edit`` is the fix without
+    why it is unsafe, ``risk`` that reason; empty: there is none."""
+
+    message: str
+    label: str = ""
+    fix: str = ""
+    edit: str = ""
+    risk: str = ""
 
 
 class Named:
@@ -67,9 +77,9 @@ class EqualFindings(Named):
     def __init__(self, names: int) -> None:
         super().__init__(names)
         self.count = self.others = 0
-        self.wordings: Counter[tuple[str, str, str]] = Counter()
+        self.wordings: Counter[Wording] = Counter()
 
-    def take(self, words: tuple[str, str, str], finding: Finding) -> None:
+    def take(self, words: Wording, finding: Finding) -> None:
         """Count one finding with these words."""
         self.count += 1
         if self.count == 1:
@@ -82,29 +92,24 @@ class EqualFindings(Named):
     @property
     def messages(self) -> list[tuple[str, int]]:
         """Each message and how many have it, the most frequent first."""
-        return _counted((message, number) for (message, _, _), number in self.wordings.items())
+        return _counted((words.message, number) for words, number in self.wordings.items())
 
     @property
     def fixes(self) -> list[tuple[str, int]]:
         """Each fix without why it is unsafe, and how many have it, the most frequent first."""
-        fixes = ((fix.partition(_UNSAFE)[0], number) for (_, _, fix), number in self._fixed())
-        return _counted(fixes)
+        return _counted((words.edit, number) for words, number in self.wordings.items())
 
     @property
     def risks(self) -> list[tuple[str, int]]:
         """Why fixes are unsafe, and how many are, the most frequent reason first."""
-        unsafe = ((fix.partition(_UNSAFE)[2], number)
-                  for (_, label, fix), number in self._fixed() if label != "fix")  # fmt: skip
-        return _counted(unsafe)
-
-    def _fixed(self) -> list[tuple[tuple[str, str, str], int]]:
-        return [item for item in self.wordings.items() if item[0][2]]
+        return _counted((words.risk, number) for words, number in self.wordings.items())
 
 
 def _counted(words: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     counts: Counter[str] = Counter()
     for word, number in words:
-        counts[word] += number
+        if word:
+            counts[word] += number
     return counts.most_common()
 
 
@@ -181,16 +186,18 @@ class Groups:
                           if scopes[scope])  # fmt: skip
         return f"{count(problems, 'problem')} in {where}"
 
-    def _wording(self, finding: Finding, audited: Audited) -> tuple[str, str, str]:
-        """Message, label of the fix, and fix of a finding, in words that name no particular
-        server."""
-        if not finding.fix:
-            return message_of(finding), "", ""
-        named, fix = audited.fix_names, finding.fix
+    def _wording(self, finding: Finding, audited: Audited) -> Wording:
+        """The words of a finding, which name no particular server."""
+        message, fix, change = message_of(finding), finding.fix, finding.change
+        if not fix:
+            return Wording(message)
+        named = audited.fix_names
         if named.server_id or named.image_id:
             anyone = named._replace(any_server=True, any_image=self._by != "image")
             fix = self._wordings.said_for(finding, anyone)
-        return message_of(finding), fix_label(finding), fix
+        risk = "" if change is None or change.safe else change.reason
+        edit = fix.removesuffix(f" {unsafe_because(risk)}") if risk else fix
+        return Wording(message, fix_label(finding), fix, edit, risk)
 
     def _place(self, audited: Audited) -> str:
         """The group that all of one belongs to."""

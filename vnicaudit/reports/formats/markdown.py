@@ -109,9 +109,12 @@ def _group(key: RuleKey, same: EqualFindings, names: int) -> Row:
     texts = []
     shown = same.wordings.most_common(_WORDINGS)
     others = same.count - sum(number for _words, number in shown)
-    for (message, label, fix), number in shown:
+    for words, number in shown:
         many = f"{number:,}: " if len(shown) > 1 or others else ""
-        texts += [Part(f"{many}{message}"), Part(fix and f"{label}: {fix}", "note")]
+        texts += [
+            Part(f"{many}{words.message}"),
+            Part(words.fix and f"{words.label}: {words.fix}", "note"),
+        ]
     if others:
         texts.append(Part(f"{others:,}: in other words"))
     return Row(
