@@ -153,7 +153,7 @@ def test_what_is_unsafe_for_some_is_said_with_how_many() -> None:
         stream[number] = replace(stream[number], findings=(risky,))
     text = short(stream)
     assert "\n    fix: Set <model" in text
-    assert "\n    unsafe (5 of 12): who knows.\n" in text
+    assert "\n    unsafe (5 of 12): who knows\n" in text
 
 
 def test_many_wordings_are_the_most_frequent_one_and_a_number() -> None:

@@ -37,6 +37,7 @@ def audit(request: AuditRequest) -> int:
         rows = any(load(name).NEEDS_ROWS for name, _place in request.outputs)
         work = audit_work(request, regrades=True, with_rows=rows)
         progress = Progress(enabled=not request.quiet)
+        progress.wait_for(request.targets)
         run = AuditRun(work, request.reading.options, progress, done.input)
         reports.start(timestamp("seconds"))
         products = run.items(target.name for target in request.targets)

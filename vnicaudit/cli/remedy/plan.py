@@ -172,6 +172,7 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
     from vnicaudit.remedy.planning.target_planner import PlanRequest
 
     progress = Progress(enabled=not options.output.quiet)
+    progress.wait_for(targets)
     judges = Judges(*works_of(options.selected, options.ignored, read, platforms))
     wanted = replace(wanted, policy=read.settings.settings.policy)
     request = PlanRequest(judges, wiring.adapters(), read.options, wanted, progress)
