@@ -13,9 +13,9 @@ import pytest
 
 from tests.cli.command import vnicaudit
 from tests.rig import bench
-from tests.rig.domain_xml import Nic
+from tests.rig.domain_xml import MAC, Nic
 from tests.rig.guests import Guest, GuestFactory
-from tests.rig.remedy import MAC, Remedy, definition, remedy
+from tests.rig.remedy import Remedy, definition, remedy
 
 pytestmark = [pytest.mark.rig, pytest.mark.alone]
 

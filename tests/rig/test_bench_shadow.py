@@ -11,10 +11,10 @@ import pytest
 
 from tests.rig import bench
 from tests.rig.dns import DnsProbe
-from tests.rig.domain_xml import Nic
+from tests.rig.domain_xml import MAC, Nic
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.process import wait_for
-from tests.rig.remedy import MAC, Remedy, definition, remedy
+from tests.rig.remedy import Remedy, definition, remedy
 from tests.rig.test_bench import shown
 
 pytestmark = [pytest.mark.rig, pytest.mark.alone]

@@ -16,11 +16,10 @@ import pytest
 
 from tests.not_run import not_run
 from tests.platforms.libvirt.private_daemon import PrivateDaemon, private_daemon
-from tests.rig.domain_xml import Definition, Nic
+from tests.rig.domain_xml import MAC, Definition, Nic
 from tests.rig.errors import Missing
 from tests.rig.faults import QUIET_ROM, free, private
 from tests.rig.hooks import Ended, Fault, command
-from tests.rig.remedy import MAC
 from vnicaudit.remedy.applying.history import runs
 
 pytestmark = pytest.mark.rig

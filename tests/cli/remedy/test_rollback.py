@@ -192,7 +192,7 @@ def test_what_was_not_done_is_not_taken_back(here: Path, capsys: Capture) -> Non
     assert run(["apply", "plan.json", "--yes", "--quiet"]) == 5
     capsys.readouterr()
     assert rollback(newest()) == 2
-    assert "there is nothing to take back of it" in capsys.readouterr().err
+    assert "nothing to take back" in capsys.readouterr().err
 
 
 def test_the_newest_first(here: Path, capsys: Capture) -> None:
