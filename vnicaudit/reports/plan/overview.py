@@ -13,6 +13,7 @@ from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import CloudUnit, FileUnit, Naming, Plan, ServerUnit, Step
 from vnicaudit.model.refs import mac_of, nic_index
 from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.plan.of_any import of_any
 from vnicaudit.reports.plan.step_text import STYLES, state_of
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.model import Part
@@ -29,6 +30,9 @@ _ORDER = ("blocked", "unsafe", _BY_HAND, "safe")
 """Exceptions first."""
 _SAYS_NOTHING = frozenset({"unknown", "-"})
 """Cells of which a whole column says nothing: it is left out."""
+_NAMELESS = "interface name unknown"
+_SAYINGS = (*_ORDER[:-1], "loses", _NAMELESS, "note")
+"""Kinds of sentences below the table, in this order."""
 _TITLES = ("GUEST", "NIC", "CHANGE", "RISK", "INTERFACE NAME", "TAKES EFFECT")
 
 
@@ -185,42 +189,38 @@ def _effect(step: Step) -> str:
 
 
 def _reasons(steps: Sequence[Step], width: int) -> Iterator[str]:
-    """Why steps are unsafe or blocked, the most frequent reasons first; what is by hand."""
-    found: dict[str, Counter[str]] = {state: Counter() for state in _ORDER}
+    """Why steps are unsafe or blocked, what is by hand, what else to know: the most frequent
+    sentences of each kind, and how many steps have others."""
+    found: dict[str, Counter[str]] = {kind: Counter() for kind in _SAYINGS}
     for step in steps:
-        for reason in _why(step):
-            found[_risk(step)][reason] += 1
-    shown = False
-    for state in _ORDER[:-1]:
-        reasons = found[state].most_common()
-        for reason, number in reasons[:_REASONS]:
-            shown = True
-            yield wrap(f"{state}, {count(number, 'step')}: {safe(reason)}", width, "", "  ")
-        if more := reasons[_REASONS:]:
-            number = sum(each for _reason, each in more)
-            yield f"{state}, {count(number, 'step')}: other reasons (--diff)\n"
-    unknown = Counter(step.guest.name.reason for step in steps
-                      if step.guest.name.changes is None and step.guest.name.reason)  # fmt: skip
-    for reason, number in unknown.most_common(1):
-        shown = True
-        text = f"interface name unknown, {count(unknown.total(), 'step')}: {safe(reason)}"
-        more = unknown.total() - number
-        yield wrap(
-            text + (f" ({number:,}); other reasons ({more:,})" if more else ""), width, "", "  "
-        )
-    if shown:
+        for kind, sentence in _sentences(step):
+            found[kind][sentence] += 1
+    for kind, sentences in found.items():
+        ordered, most = sentences.most_common(), 1 if kind == _NAMELESS else _REASONS
+        for sentence, number in ordered[:most]:
+            yield wrap(f"{kind}, {count(number, 'step')}: {safe(sentence)}", width, "", "  ")
+        if more := sum(number for _sentence, number in ordered[most:]):
+            yield f"{kind}, {count(more, 'step')}: others (--diff)\n"
+    if any(found.values()):
         yield "\n"
 
 
-def _why(step: Step) -> Iterator[str]:
-    risk = _risk(step)
+def _sentences(step: Step) -> Iterator[tuple[str, str]]:
+    """What is to be said of a step below the table, each sentence with its kind."""
+    risk, words = _risk(step), step.general
     if risk == _BY_HAND:
-        yield f"{name_of(step.owner)} keeps the definition; --diff shows what to do there"
+        yield risk, f"{name_of(step.owner)} keeps the definition; --diff shows what to do there"
     elif risk == "unsafe":
-        yield step.reason
+        yield risk, step.reason
     elif risk == "blocked":
-        blocked = step.general.blocked if step.general is not None else step.blocked
-        yield from (one.text for one in blocked)
-        for loss in step.losses:
-            if not loss.accepted:
-                yield f"loses {loss.function} (--accept-loss {loss.function})"
+        yield from ((risk, one.text) for one in (words.blocked if words else step.blocked))
+    for loss in step.losses:
+        if loss.accepted:
+            yield "loses", loss.function
+        else:
+            yield "blocked", f"loses {loss.function} (--accept-loss {loss.function})"
+    naming = step.guest.name
+    if naming.changes is None and naming.reason:
+        yield _NAMELESS, naming.reason
+    for note in words.notes if words else step.notes:
+        yield "note", of_any(note, step)
