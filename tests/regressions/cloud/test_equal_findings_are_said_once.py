@@ -164,7 +164,7 @@ GROUPS = {
 
 @pytest.mark.parametrize("by", GROUPS)
 def test_equal_steps_are_shown_once(by: str) -> None:
-    single = inside("plan", TARGET).stdout
+    single = inside("plan", TARGET, "--diff").stdout
     result = inside("plan", TARGET, "--group-by", by, "-o", "plan.json")
     assert result.returncode == 0
     shown = len(GROUPS[by])

@@ -209,8 +209,8 @@ def test_what_was_not_judged_takes_two_lines() -> None:
     text = written("text", replace(SHORT, width=60), stream=[replace(WEB_01, skipped=skips)])
     told = text[text.index("Not judged:") : text.index("Each finding:")]
     assert told.count("\n") == 2
-    shown = told.count(" (1 NIC)")
-    assert f"and {60 - shown} more; why: --verbose" in " ".join(told.split())
+    words = " ".join(told.split())
+    assert f"and {60 - words.count(' (1 NIC)')} more; why: --verbose" in words
 
 
 def test_a_hostile_name_stays_on_its_line() -> None:

@@ -83,12 +83,14 @@ openstack:prod
 
 Left out (--verbose names each)
   1 server and 1 image: no driver
+    win-01, win
   1 server: no driver (--include-unsafe plans it)
+    win-02
 
 note: openstack:prod: this user sees the servers of all projects
 
 5 steps on 1 image, 1 flavor and 3 servers: 3 safe, 1 unsafe, 1 for the owner to do; 2 servers and 1
-  image left
+  image left out
 """
 
 

@@ -84,13 +84,15 @@ qemu+ssh://kvm2/system
 
 Left out (--verbose names each)
   2 NICs: it is not known whether the guest drives virtio
+    db-01, db-02
   1 NIC: Windows without NetKVM
+    win-02
 
 Could not be read
   qemu+ssh://kvm9/system: cannot connect
 
 4 steps on 3 domains: 1 safe, 1 unsafe, 1 blocked, 1 for the owner to do; 3 NICs
-  left; 1 error while reading
+  left out; 1 error while reading
 """
 
 VERBOSE = """\

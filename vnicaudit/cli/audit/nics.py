@@ -121,7 +121,7 @@ def command(options: NicsOptions, wiring: Wiring) -> int:
     items: Iterator[object] = run.items(options.targets)
     if redactor is not None:
         items = (redactor.record(item) for item in items if isinstance(item, Domain))
-    domains = _chosen(_noting(items, unknown), options)
+    domains = _selected_domains(_noting(items, unknown), options)
     for text in _rendered(options, domains, style):
         progress.clear()
         emit(text)
@@ -136,7 +136,7 @@ def command(options: NicsOptions, wiring: Wiring) -> int:
     return complain_about(results)
 
 
-def _chosen(domains: Iterator[Domain], options: NicsOptions) -> Iterator[Domain]:
+def _selected_domains(domains: Iterator[Domain], options: NicsOptions) -> Iterator[Domain]:
     """The domains that are to be shown, in the order that was asked for. Raises UsageError for a
     name that no domain has."""
     from vnicaudit.reports.nics.verdict import VERDICTS

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Protocol
 
 from vnicaudit import __version__
-from vnicaudit.audit.accepting.shown import NO_FILTER, FindingFilter
+from vnicaudit.audit.accepting.finding_filter import NO_FILTER, FindingFilter
 from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
 from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
 from vnicaudit.base.clock import timestamp
@@ -123,7 +123,7 @@ def with_closing(
     run: ReportedRun,
     products: Iterable[object],
     suppressor: Suppressor,
-    shown: FindingFilter = NO_FILTER,
+    finding_filter: FindingFilter = NO_FILTER,
     *,
     whole: bool,
 ) -> Iterator[Audited]:
@@ -134,7 +134,7 @@ def with_closing(
             yield product
     closing = suppressor.closing(run.usage, whole=whole)
     if closing is not None:
-        closing = shown.apply(closing)
+        closing = finding_filter.apply(closing)
         run.count_extra(closing)
         yield closing
 

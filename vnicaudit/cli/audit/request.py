@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from vnicaudit.audit.accepting.shown import FindingFilter
+from vnicaudit.audit.accepting.finding_filter import FindingFilter
 from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.audit.reading.targets import Target, expanded_targets
 from vnicaudit.cli.audit.fixing import FixOptions, FixRequest, beside_diff, fixing_of
@@ -65,7 +65,7 @@ class AuditRequest(msgspec.Struct, frozen=True):
     fixing: FixRequest
     redactor: Redactor | None
     color: Color
-    shown: FindingFilter
+    finding_filter: FindingFilter
     group_by: str
     view: View
     sort: SortBy
@@ -106,7 +106,7 @@ def request_of(
         fixing=fixing,
         redactor=_redactor(options),
         color=options.output.color,
-        shown=filter_of(options.findings),
+        finding_filter=filter_of(options.findings),
         group_by=_grouping(reporting.group_by, outputs),
         view=reporting.view,
         sort=reporting.sort,
@@ -166,7 +166,7 @@ def _check_chosen(request: AuditRequest) -> None:
     check_filters(wanted, names, request.platforms.targets)
     if wanted.values_by_kind and request.write_baseline:
         raise UsageError(f"--write-baseline with {wanted} would forget all other servers")
-    if request.shown and request.write_baseline:
+    if request.finding_filter and request.write_baseline:
         raise UsageError("--write-baseline with --severity, --min-confidence or --owner would "
                          "forget all other findings")  # fmt: skip
 

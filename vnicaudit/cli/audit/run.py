@@ -42,7 +42,7 @@ def audit(request: AuditRequest) -> int:
         reports.start(timestamp("seconds"))
         products = run.items(target.name for target in request.targets)
         whole = not _is_filtered(request)
-        audited = with_closing(run, products, work.suppressor, request.shown, whole=whole)
+        audited = with_closing(run, products, work.suppressor, request.finding_filter, whole=whole)
         reports.add(audited, progress.clear)
         progress.clear()
         end = replace(end_of(run, _summary(run, request, done)), not_fixed=done.not_fixed)
@@ -64,7 +64,7 @@ def audit_work(request: AuditRequest, *, regrades: bool, with_rows: bool = False
     suppressor = Suppressor(read.settings.suppressions, date.today(), rules, catalogue)
     return AuditWork(
         rules, read.assumptions, suppressor, request.baseline, request.platforms, catalogue,
-        regrades=regrades, with_rows=with_rows, shown=request.shown,
+        regrades=regrades, with_rows=with_rows, finding_filter=request.finding_filter,
     )  # fmt: skip
 
 

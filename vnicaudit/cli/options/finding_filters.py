@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import click
 import msgspec
 
-from vnicaudit.audit.accepting.shown import FindingFilter
+from vnicaudit.audit.accepting.finding_filter import FindingFilter
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.options.records import group
 from vnicaudit.errors import UsageError

@@ -113,7 +113,7 @@ def telling(*, quiet: bool, total: int = 1, undoing: bool = False) -> Callable[[
     way back."""
     from vnicaudit.reports.safe import safe
 
-    pace = Pace(total)
+    pace = RunPace(total)
 
     def say(name: str, text: str) -> None:
         word = f"undone{text[len('applied') :]}" if undoing and text.startswith("applied") else text
@@ -123,7 +123,7 @@ def telling(*, quiet: bool, total: int = 1, undoing: bool = False) -> Callable[[
     return say
 
 
-class Pace:
+class RunPace:
     """How far a run is: counts outcomes, and says at what rate they come."""
 
     def __init__(self, total: int) -> None:

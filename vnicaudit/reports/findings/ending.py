@@ -1,4 +1,4 @@
-"""What an audit adds up to, as text: the answer, what could not be read, what was not judged."""
+"""The end of an audit as text: the answer, what could not be read, what was not judged."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Ending:
         yield from (*told, "\n") if told else ()
 
     def brief(self) -> Iterator[str]:
-        """What follows the findings of a short report; everything that is not shown is counted."""
+        """The lines behind the findings of a short report; everything not shown is counted."""
         yield from self._unread(_SHOWN_BRIEFLY)
         if self._options.quiet:
             return

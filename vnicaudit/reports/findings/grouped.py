@@ -41,7 +41,7 @@ RuleKey = tuple[Severity, str, str]
 """Severity, id and name of a rule."""
 
 
-class Wording(NamedTuple):
+class FindingWords(NamedTuple):
     """How a finding is worded. ``label`` and ``fix`` belong together; ``edit`` is the fix without
     why it is unsafe, ``risk`` that reason; empty: there is none."""
 
@@ -52,7 +52,7 @@ class Wording(NamedTuple):
     risk: str = ""
 
 
-class Named:
+class NamedSubjects:
     """Subjects of which the first are named, and the others counted."""
 
     def __init__(self, most: int) -> None:
@@ -69,7 +69,7 @@ class Named:
             self.names.append(name)
 
 
-class EqualFindings(Named):
+class EqualFindings(NamedSubjects):
     """Findings of one rule in one group: ``wordings`` are messages, labels of fixes and fixes, with
     how many have each, ``others`` how many have yet another; ``names`` are the first who have
     it."""
@@ -77,9 +77,9 @@ class EqualFindings(Named):
     def __init__(self, names: int) -> None:
         super().__init__(names)
         self.count = self.others = 0
-        self.wordings: Counter[Wording] = Counter()
+        self.wordings: Counter[FindingWords] = Counter()
 
-    def take(self, words: Wording, finding: Finding) -> None:
+    def take(self, words: FindingWords, finding: Finding) -> None:
         """Count one finding with these words."""
         self.count += 1
         if self.count == 1:
@@ -113,7 +113,7 @@ def _counted(words: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     return counts.most_common()
 
 
-class Group(NamedTuple):
+class FindingGroup(NamedTuple):
     """``about``: what is in it in numbers; ``rules``: worst first. ``name`` is empty where all
     findings are one group."""
 
@@ -150,16 +150,18 @@ class Groups:
         for group in {group for group, _key in met}:
             self._scopes.setdefault(group, Counter())[audited.scope] += 1
 
-    def groups(self) -> Iterator[Group]:
+    def groups(self) -> Iterator[FindingGroup]:
         """Worst first, or as they are to be sorted; in a group the worst rule first."""
         ordered = (
-            Group(name, self._about(name, rules.values()), sorted(rules.items(), key=_badness))
+            FindingGroup(
+                name, self._about(name, rules.values()), sorted(rules.items(), key=_badness)
+            )
             for name, rules in self._found.items()
         )
         for group in sorted(ordered, key=self._rank):
             yield group._replace(name="" if self._by == "rule" else self._title(group.name))
 
-    def _rank(self, group: Group) -> tuple[object, ...]:
+    def _rank(self, group: FindingGroup) -> tuple[object, ...]:
         number = -self._scopes[group.name].total()
         (severity, rule, _name), _same = group.rules[0]
         worst = WORST_FIRST.index(severity)
@@ -186,18 +188,18 @@ class Groups:
                           if scopes[scope])  # fmt: skip
         return f"{count(problems, 'problem')} in {where}"
 
-    def _wording(self, finding: Finding, audited: Audited) -> Wording:
+    def _wording(self, finding: Finding, audited: Audited) -> FindingWords:
         """The words of a finding, which name no particular server."""
         message, fix, change = message_of(finding), finding.fix, finding.change
         if not fix:
-            return Wording(message)
+            return FindingWords(message)
         named = audited.fix_names
         if named.server_id or named.image_id:
             anyone = named._replace(any_server=True, any_image=self._by != "image")
             fix = self._wordings.said_for(finding, anyone)
         risk = "" if change is None or change.safe else change.reason
         edit = fix.removesuffix(f" {unsafe_because(risk)}") if risk else fix
-        return Wording(message, fix_label(finding), fix, edit, risk)
+        return FindingWords(message, fix_label(finding), fix, edit, risk)
 
     def _place(self, audited: Audited) -> str:
         """The group that all of one belongs to."""
@@ -237,14 +239,14 @@ def groups_of(options: Options, otherwise: GroupBy | None = None) -> Groups | No
     return Groups(by, options.wordings, names=MANY_NAMES, sort=options.sort)
 
 
-def names_of(same: Named, *, most: int = NAMES) -> str:
+def names_of(same: NamedSubjects, *, most: int = NAMES) -> str:
     """``web-1, web-2, web-3 and 97 more``."""
     shown = ", ".join(same.names[:most])
     more = same.subjects - min(most, len(same.names))
     return f"{shown} and {more:,} more" if more > 0 else shown
 
 
-def names_within(same: Named, width: int) -> str:
+def names_within(same: NamedSubjects, width: int) -> str:
     """As many names as fit that many columns, and NAMES at least."""
     most = len(same.names)
     while most > NAMES and len(names_of(same, most=most)) > width:

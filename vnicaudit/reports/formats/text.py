@@ -10,7 +10,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.findings.ending import Ending
-from vnicaudit.reports.findings.grouped import Group, groups_of
+from vnicaudit.reports.findings.grouped import FindingGroup, groups_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.tally import Tally
@@ -134,14 +134,14 @@ class _AuditText:
         if hidden := groups[most:]:
             yield self._hidden(hidden, "rule" if by_rule else "group")
 
-    def _hidden(self, groups: list[Group], kind: str) -> str:
+    def _hidden(self, groups: list[FindingGroup], kind: str) -> str:
         problems = sum(same.count for group in groups for _key, same in group.rules)
         text = (
             f"… {count(problems, 'more problem')} of {count(len(groups), f'more {kind}')} (--max)"
         )
         return wrap(text, self._width, "", "  ") + "\n"
 
-    def _group(self, group: Group) -> str:
+    def _group(self, group: FindingGroup) -> str:
         if not group.name:
             return "".join(self._entry.group(*rule, group.about) for rule in group.rules) + "\n"
         shown = safe(group.name)

@@ -30,9 +30,9 @@ _ORDER = ("blocked", "unsafe", _BY_HAND, "safe")
 """Exceptions first."""
 _SAYS_NOTHING = frozenset({"unknown", "-"})
 """Cells of which a whole column says nothing: it is left out."""
-_NAMELESS = "interface name unknown"
-_SAYINGS = (*_ORDER[:-1], "loses", _NAMELESS, "note")
+_SAYINGS = (*_ORDER[:-1], "loses", "name", "snippet", "note")
 """Kinds of sentences below the table, in this order."""
+_WORDS = {"name": "interface name unknown"}
 _TITLES = ("GUEST", "NIC", "CHANGE", "RISK", "INTERFACE NAME", "TAKES EFFECT")
 
 
@@ -196,17 +196,18 @@ def _reasons(steps: Sequence[Step], width: int) -> Iterator[str]:
         for kind, sentence in _sentences(step):
             found[kind][sentence] += 1
     for kind, sentences in found.items():
-        ordered, most = sentences.most_common(), 1 if kind == _NAMELESS else _REASONS
+        word = _WORDS.get(kind, kind)
+        ordered, most = sentences.most_common(), 1 if kind == "name" else _REASONS
         for sentence, number in ordered[:most]:
-            yield wrap(f"{kind}, {count(number, 'step')}: {safe(sentence)}", width, "", "  ")
+            yield wrap(f"{word}, {count(number, 'step')}: {safe(sentence)}", width, "", "  ")
         if more := sum(number for _sentence, number in ordered[most:]):
-            yield f"{kind}, {count(more, 'step')}: others (--diff)\n"
+            yield f"{word}, {count(more, 'step')}: others (--diff)\n"
     if any(found.values()):
         yield "\n"
 
 
 def _sentences(step: Step) -> Iterator[tuple[str, str]]:
-    """What is to be said of a step below the table, each sentence with its kind."""
+    """Sentences on a step for below the table, each with its kind."""
     risk, words = _risk(step), step.general
     if risk == _BY_HAND:
         yield risk, f"{name_of(step.owner)} keeps the definition; --diff shows what to do there"
@@ -221,6 +222,8 @@ def _sentences(step: Step) -> Iterator[tuple[str, str]]:
             yield "blocked", f"loses {loss.function} (--accept-loss {loss.function})"
     naming = step.guest.name
     if naming.changes is None and naming.reason:
-        yield _NAMELESS, naming.reason
+        yield "name", naming.reason
+    if step.guest.snippets:
+        yield "snippet", "keeps the interface's name; put it into the guest first (--verbose)"
     for note in words.notes if words else step.notes:
         yield "note", of_any(note, step)

@@ -22,7 +22,7 @@ class FindingFilter(msgspec.Struct, frozen=True):
         return bool(self.severities or self.owners or self.confidence != "low")
 
     def apply(self, audited: Audited) -> Audited:
-        """What was audited, with those findings alone that are to be reported."""
+        """The subject with the findings that are reported; the others are counted."""
         kept = tuple(finding for finding in audited.findings if self._keeps(finding))
         hidden = len(audited.findings) - len(kept)
         return replace(audited, findings=kept, filtered=hidden) if hidden else audited
