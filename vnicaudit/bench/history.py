@@ -26,7 +26,6 @@ from vnicaudit.base.private_files import (
     write_private,
     writing,
 )
-from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import BenchResult, Sample
@@ -168,11 +167,9 @@ def measurement_ids(state: Path) -> list[str]:
 
 def stored_measurement(state: Path, run_id: str) -> StoredMeasurement:
     """Return the stored measurement of that id. Raises UsageError where there is none."""
-    ids = measurement_ids(state)
-    if run_id not in ids:
-        hint = close_to(run_id[:60], ids)
+    if run_id not in measurement_ids(state):
         raise UsageError(
-            f"there is no measurement {run_id[:60]!r} in {state / 'bench'}{hint}; "
+            f"there is no measurement {run_id[:60]!r} in {state / 'bench'}; "
             f"`{command('bench show', state)}` lists them"
         )
     return StoredMeasurement(state / "bench" / run_id)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vnicaudit.base.wording import close_to, count
+from vnicaudit.base.wording import count
 from vnicaudit.cli.options.nova_manage import nova_manage_options
 from vnicaudit.cli.options.output import (
     Format,
@@ -176,8 +176,7 @@ def _run_called(found: list[RunRecord], name: str, folder: str) -> RunRecord:
     for run in found:
         if run.id == name:
             return run
-    hint = close_to(name, [run.id for run in found])
-    raise UsageError(f"there is no run {name!r} in {folder}{hint}; `{_listing(folder)}` lists them")
+    raise UsageError(f"there is no run {name!r} in {folder}; `{_listing(folder)}` lists them")
 
 
 def _print(runs: list[RunRecord], options: Options, *, whole: bool) -> None:

@@ -29,7 +29,6 @@ from vnicaudit.base.private_files import (
     unwritable,
     write_private,
 )
-from vnicaudit.base.wording import close_to
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.host_lock import HostLock
 from vnicaudit.text.own_commands import command
@@ -66,10 +65,9 @@ class StateFolder:
 
     def run(self, run_id: str) -> Path:
         """The folder of a run. Raises UsageError where there is none."""
-        ids = self.ids()
-        if run_id not in ids:
+        if run_id not in self.ids():
             raise UsageError(
-                f"there is no run {run_id[:60]!r} in {self.path}{close_to(run_id[:60], ids)}; "
+                f"there is no run {run_id[:60]!r} in {self.path}; "
                 f"`{self.command('runs')}` lists them"
             )
         folder = self.path / "runs" / run_id
