@@ -17,6 +17,7 @@ from vnicaudit.reports.formats.text import FEW
 from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options
 
+MESSAGE = finding().message
 SHORT = Options(width=80, view="short", wordings=Wordings(WORDINGS))
 
 AT_80 = """\
@@ -59,11 +60,15 @@ Each finding: --view full, or --format concise for a line each. Why: vnicaudit
 """
 
 
-def guest(number: int, severity: Severity = "high", rule: str = "VNIC001", **more: str) -> Audited:
+def guest(
+    number: int, severity: Severity = "high", rule: str = "VNIC001", message: str = MESSAGE
+) -> Audited:
     """A guest with one finding."""
     name = f"vm-{number:03d}"
     nic = NicRef(name, None, f"52:54:00:00:00:{number % 100:02d}", 0)
-    one = finding(rule, name=f"name-of-{rule.lower()}", severity=severity, about=nic, **more)
+    one = finding(
+        rule, name=f"name-of-{rule.lower()}", severity=severity, about=nic, message=message
+    )
     return Audited("domains", name, nics=1, findings=(one,))
 
 
@@ -157,8 +162,8 @@ def test_what_is_unsafe_for_some_is_said_with_how_many() -> None:
 
 
 def test_many_wordings_are_the_most_frequent_one_and_a_number() -> None:
-    stream = [guest(each, message=f"{each % 4} queues", fix="") for each in range(12)]
-    stream += [guest(20 + each, message="0 queues", fix="") for each in range(3)]
+    stream = [guest(each, message=f"{each % 4} queues") for each in range(12)]
+    stream += [guest(20 + each, message="0 queues") for each in range(3)]
     text = short(stream)
     assert "    6: 0 queues\n    9: in other words (--view full has each)\n" in text
 

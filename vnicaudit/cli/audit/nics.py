@@ -142,7 +142,7 @@ def _selected_domains(domains: Iterator[Domain], options: NicsOptions) -> Iterat
     from vnicaudit.reports.nics.verdict import VERDICTS
 
     names: set[str] = set()
-    found = (
+    found: Iterator[Domain] = (
         domain
         for domain in domains
         if _is_wanted(domain, options, names) and not (options.wrong and _worst(domain) == "ok")

@@ -121,8 +121,8 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     if options.schedule.dry_run:
         if options.format != "text":
             return _print_json(dry_run_rollback(run, selection, context), mode)
-        units = dry_run_rollback(run, selection, context, show)
-        code = print_foreseen(units, "would be undone")
+        foreseen = dry_run_rollback(run, selection, context, show)
+        code = print_foreseen(foreseen, "would be undone")
         tell_unchanged(options.output)
         return code
     tell_damage(() if found is None else found.damage)

@@ -227,12 +227,12 @@ def _badness(item: tuple[RuleKey, EqualFindings]) -> tuple[int, int, str]:
     return WORST_FIRST.index(severity), -same.count, rule
 
 
-def groups_of(options: Options, otherwise: GroupBy | None = None) -> Groups | None:
-    """The groups that a report is to fill: those of ``--group-by``, or ``otherwise``; None where
-    each finding stands by itself. Raises ValueError where nothing says how a fix is worded for
+def groups_of(options: Options, *, by_rule: bool = False) -> Groups | None:
+    """The groups that a report is to fill: those of ``--group-by``, else by rule where ``by_rule``
+    says so; None where each finding stands by itself. Raises ValueError where nothing says how a fix is worded for
     several."""
-    by = options.group_by if options.group_by in GROUP_BY else otherwise
-    if by is None:
+    by: GroupBy = options.group_by if options.group_by in GROUP_BY else "rule"
+    if options.group_by not in GROUP_BY and not by_rule:
         return None
     if options.wordings is None:
         raise ValueError("grouped findings need wordings")

@@ -57,8 +57,7 @@ class _AuditText:
         self._view = "short" if options.group_by else options.view
         if self._view == "auto" and (options.verbose or options.wordings is None):
             self._view = "full"
-        by_rule = None if self._view == "full" else "rule"
-        self._groups = groups_of(options, by_rule)
+        self._groups = groups_of(options, by_rule=self._view != "full")
         self._waiting: list[str] = []
         self._crashes: list[str] = []
         self._shown = 0
