@@ -229,8 +229,8 @@ def _badness(item: tuple[RuleKey, EqualFindings]) -> tuple[int, int, str]:
 
 def groups_of(options: Options, *, by_rule: bool = False) -> Groups | None:
     """The groups that a report is to fill: those of ``--group-by``, else by rule where ``by_rule``
-    says so; None where each finding stands by itself. Raises ValueError where nothing says how a fix is worded for
-    several."""
+    says so; None where each finding stands by itself. Raises ValueError where nothing says how a
+    fix is worded for several."""
     by: GroupBy = options.group_by if options.group_by in GROUP_BY else "rule"
     if options.group_by not in GROUP_BY and not by_rule:
         return None
