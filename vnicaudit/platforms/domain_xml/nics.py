@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from lxml import etree
-
 from vnicaudit.knowledge.backends import is_ovs_socket
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
@@ -15,6 +13,7 @@ from vnicaudit.platforms.domain_xml.fields import CHILDREN, XPATH
 from vnicaudit.platforms.domain_xml.nic_config import config_of
 from vnicaudit.platforms.domain_xml.refusals import WRONG, Part, wrong_mac
 from vnicaudit.platforms.domain_xml.values import number
+from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 _SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
 
@@ -36,7 +35,7 @@ _ON_BRIDGE: Part = ("actual", (("type", "network"),))
 when the network has a bridge of libvirt's own. A live status has ``<actual type=…>`` instead."""
 
 
-def interface_nic(element: etree._Element, index: int, location: Location, base: int) -> Nic:
+def interface_nic(element: XmlElement, index: int, location: Location, base: int) -> Nic:
     """Read one ``<interface>``. ``base`` is the number of lines before the document."""
     walk = _InterfaceWalk(element.get("type", "user"))
     lines: dict[str, int] = {}
@@ -78,7 +77,7 @@ class _InterfaceWalk:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.raw: list[Part] = []
-        self.inner: tuple[tuple[str, etree._Element], ...] = ()
+        self.inner: tuple[tuple[str, XmlElement], ...] = ()
         self.mac: str | None = None
         self.source: str | None = None
         self.device: str | None = None
@@ -93,7 +92,7 @@ class _InterfaceWalk:
             yield field, Location(nic.target, nic.file, line, f"{nic.xpath}/{XPATH[field]}")
 
 
-def _read_mac(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_mac(walk: _InterfaceWalk, element: XmlElement) -> None:
     items = element.items()
     address = dict(items).get("address")
     walk.mac = None if address is None else address.strip().lower()
@@ -105,7 +104,7 @@ def _read_mac(walk: _InterfaceWalk, element: etree._Element) -> None:
         walk.raw.append(("mac", found))
 
 
-def _read_source(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_source(walk: _InterfaceWalk, element: XmlElement) -> None:
     items = element.items()
     given = dict(items)
     for name in _SOURCE_ATTRIBUTES:
@@ -127,44 +126,50 @@ def _read_source(walk: _InterfaceWalk, element: etree._Element) -> None:
         walk.raw.extend(_vhostuser(element, walk.source))
 
 
-def _read_actual(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_actual(walk: _InterfaceWalk, element: XmlElement) -> None:
     walk.raw.append(("actual", (("type", element.get("type", "network")),)))
 
 
-def _read_target(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_target(walk: _InterfaceWalk, element: XmlElement) -> None:
     walk.target_dev = element.get("dev")
     if (managed := element.get("managed")) is not None:
         walk.raw.append(("target", (("managed", managed),)))
 
 
-def _read_inner(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_inner(walk: _InterfaceWalk, element: XmlElement) -> None:
     """A child of which every element inside counts: ``vlan``, ``vlan/tag``…"""
     name = str(element.tag)
     walk.raw.append((name, tuple(element.items())))
-    for part in islice(element.iterdescendants("*"), _MOST_INSIDE):
-        steps = [part.tag, *(outer.tag for outer in part.iterancestors())]
-        steps = steps[: steps.index(name) + 1]
-        walk.raw.append(("/".join(str(step) for step in reversed(steps)), tuple(part.items())))
+    walk.raw += islice(_inside(element, name, name), _MOST_INSIDE)
 
 
-def _read_there(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _inside(element: XmlElement, top: str, path: str) -> Iterator[Part]:
+    """The elements inside of one, in the order of the document, each with its path from the nearest
+    one called ``top``."""
+    for part in element.iterchildren("*"):
+        there = top if part.tag == top else f"{path}/{part.tag!s}"
+        yield there, tuple(part.items())
+        yield from _inside(part, top, there)
+
+
+def _read_there(walk: _InterfaceWalk, element: XmlElement) -> None:
     """A child of which it counts that it is there."""
     name = str(element.tag)
     walk.raw.append((name, ()))
 
 
-def _read_port(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_port(walk: _InterfaceWalk, element: XmlElement) -> None:
     name = str(element.tag)
     given = element.get("type") if name == "virtualport" else element.get("isolated")
     attribute = "type" if name == "virtualport" else "isolated"
     walk.raw.append((name, () if given is None else ((attribute, given),)))
 
 
-def _read_alias(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_alias(walk: _InterfaceWalk, element: XmlElement) -> None:
     walk.alias = element.get("name")
 
 
-def _read_address(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_address(walk: _InterfaceWalk, element: XmlElement) -> None:
     items = tuple(element.items())
     given = dict(items)
     walk.raw.append(("address", items))
@@ -177,7 +182,7 @@ def _read_address(walk: _InterfaceWalk, element: etree._Element) -> None:
         walk.address = _ccw_name([number(given.get(name, "")) for name in _CCW_ATTRIBUTES])
 
 
-def _read_driver(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_driver(walk: _InterfaceWalk, element: XmlElement) -> None:
     walk.raw.append(("driver", tuple(element.items())))
     for name in ("host", "guest"):
         part = next(element.iterchildren(name), None)
@@ -186,7 +191,7 @@ def _read_driver(walk: _InterfaceWalk, element: etree._Element) -> None:
             walk.inner += ((f"{name}_off", part),)
 
 
-_READERS: dict[str, Callable[[_InterfaceWalk, etree._Element], None]] = {
+_READERS: dict[str, Callable[[_InterfaceWalk, XmlElement], None]] = {
     "mac": _read_mac,
     "source": _read_source,
     "actual": _read_actual,
@@ -205,7 +210,7 @@ _READERS: dict[str, Callable[[_InterfaceWalk, etree._Element], None]] = {
 """Children that are more than attributes of the table in ``fields.py``."""
 
 
-def _vhostuser(source: etree._Element, path: str | None) -> tuple[Part, ...]:
+def _vhostuser(source: XmlElement, path: str | None) -> tuple[Part, ...]:
     """The settings of a vhost-user ``<source>`` beside its mode. The path is identity and left out;
     that it is a socket of Open vSwitch is kept as a fact."""
     found: list[Part] = []
@@ -224,7 +229,7 @@ _HOSTDEV_TEAMED = NicConfig(
 )
 
 
-def hostdev_nic(element: etree._Element, index: int, location: Location) -> Nic:
+def hostdev_nic(element: XmlElement, index: int, location: Location) -> Nic:
     """One PCI ``<hostdev>``. Whether it is a network adapter the definition does not say, unless
     it takes part in teaming; it has no model, rings or vhost of its own either way."""
     address = element.find("source/address")
