@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
 
 from vnicaudit.knowledge.backends import is_ovs_socket
@@ -27,6 +28,7 @@ _PCI_ATTRIBUTES = ("domain", "bus", "slot", "function")
 _CCW_ATTRIBUTES = ("cssid", "ssid", "devno")
 _PCI_NAME = re.compile(r"0x[0-9a-f]{4} 0x[0-9a-f]{2} 0x[0-9a-f]{2} 0x[0-9a-f]", re.ASCII)
 """As libvirt writes these four: nothing is to be worked out then."""
+_PCI_LENGTH = len("0x0000 0x00 0x00 0x0")
 _NO_PCI_ADDRESS = "0000:00:00.0"
 """All zero is none to libvirt (``virPCIDeviceAddressIsEmpty``): it chooses one."""
 
@@ -47,8 +49,6 @@ def interface_nic(element: XmlElement, index: int, location: Location, base: int
         reader = _READERS.get(tag)
         if reader is not None:
             reader(walk, child)
-        elif tag in CHILDREN:
-            walk.raw.append((tag, tuple(child.items())))
     trust = element.get("trustGuestRxFilters")
     if trust is not None:
         walk.raw.append(("", (("trustGuestRxFilters", trust),)))
@@ -93,10 +93,9 @@ class _InterfaceWalk:
 
 
 def _read_mac(walk: _InterfaceWalk, element: XmlElement) -> None:
-    items = element.items()
-    address = dict(items).get("address")
+    address = element.get("address")
     walk.mac = None if address is None else address.strip().lower()
-    found = tuple([pair for pair in items if pair[0] in ("type", "check")])
+    found = tuple([pair for pair in element.items() if pair[0] in ("type", "check")])
     # the address is who the NIC is, and stays out; that libvirt refuses it is a fact
     if address is not None and (wrong := wrong_mac(address)) is not None:
         found += ((WRONG, wrong),)
@@ -171,15 +170,14 @@ def _read_alias(walk: _InterfaceWalk, element: XmlElement) -> None:
 
 def _read_address(walk: _InterfaceWalk, element: XmlElement) -> None:
     items = tuple(element.items())
-    given = dict(items)
     walk.raw.append(("address", items))
-    kind = given.get("type")
+    kind = element.get("type")
     if kind == "pci":
         walk.raw.append(("address/pci", items))
-        found = _pci_name([given.get(name, "0x0") for name in _PCI_ATTRIBUTES])
+        found = _pci_name([element.get(name, "0x0") for name in _PCI_ATTRIBUTES])
         walk.address = None if found == _NO_PCI_ADDRESS else found
     elif kind == "ccw":
-        walk.address = _ccw_name([number(given.get(name, "")) for name in _CCW_ATTRIBUTES])
+        walk.address = _ccw_name([number(element.get(name, "")) for name in _CCW_ATTRIBUTES])
 
 
 def _read_driver(walk: _InterfaceWalk, element: XmlElement) -> None:
@@ -191,7 +189,12 @@ def _read_driver(walk: _InterfaceWalk, element: XmlElement) -> None:
             walk.inner += ((f"{name}_off", part),)
 
 
+def _read_settings(walk: _InterfaceWalk, element: XmlElement) -> None:
+    walk.raw.append((str(element.tag), tuple(element.items())))
+
+
 _READERS: dict[str, Callable[[_InterfaceWalk, XmlElement], None]] = {
+    **dict.fromkeys(CHILDREN, _read_settings),
     "mac": _read_mac,
     "source": _read_source,
     "actual": _read_actual,
@@ -207,7 +210,7 @@ _READERS: dict[str, Callable[[_InterfaceWalk, XmlElement], None]] = {
     "ip": _read_there,
     "route": _read_there,
 }
-"""Children that are more than attributes of the table in ``fields.py``."""
+"""Children that are read: those of the table in ``fields.py``, and some that are more than that."""
 
 
 def _vhostuser(source: XmlElement, path: str | None) -> tuple[Part, ...]:
@@ -246,13 +249,20 @@ def hostdev_nic(element: XmlElement, index: int, location: Location) -> Nic:
 
 def _pci_name(parts: list[str]) -> str | None:
     text = " ".join(parts)
-    if _PCI_NAME.fullmatch(text) is not None:
-        return f"{text[2:6]}:{text[9:11]}:{text[14:16]}.{text[19]}"
+    if len(text) == _PCI_LENGTH and (name := _as_libvirt_writes(text)) is not None:
+        return name
     numbers = [number(part) for part in parts]
     if None in numbers:
         return None
     domain, bus, slot, function = numbers
     return f"{domain:04x}:{bus:02x}:{slot:02x}.{function:x}"
+
+
+@lru_cache(maxsize=1024)
+def _as_libvirt_writes(text: str) -> str | None:
+    if _PCI_NAME.fullmatch(text) is None:
+        return None
+    return f"{text[2:6]}:{text[9:11]}:{text[14:16]}.{text[19]}"
 
 
 def _ccw_name(numbers: list[int | None]) -> str | None:

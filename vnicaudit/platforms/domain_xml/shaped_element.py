@@ -15,19 +15,15 @@ _STEP = re.compile(r"(?:\{[^}]*\})?[^/{}]+")
 
 
 class ShapedNode(msgspec.Struct, gc=False):
-    """An element of a shape. ``attributes`` says where among the values they stand, one behind the
-    other from ``first`` up to ``last``. ``text``: where it stands, or itself where all documents
-    have it alike."""
+    """An element of a shape. ``attributes`` and ``text``: where among the values they stand; a text
+    that all documents have alike itself. ``named``: the children, by their names."""
 
     tag: str
     line: int
     attributes: dict[str, int]
-    first: int
-    last: int
     text: int | str | None
     children: tuple[ShapedNode, ...]
     named: dict[str, tuple[ShapedNode, ...]]
-    """The children, by their names."""
 
 
 class ShapedElement(msgspec.Struct, frozen=True, gc=False):
@@ -73,8 +69,8 @@ class ShapedElement(msgspec.Struct, frozen=True, gc=False):
 
     def items(self) -> list[tuple[str, str]]:
         """Its attributes, in their order."""
-        node = self.node
-        return list(zip(node.attributes, self.values[node.first : node.last], strict=True))
+        values = self.values
+        return [(name, values[slot]) for name, slot in self.node.attributes.items()]
 
     def find(self, path: str, /) -> ShapedElement | None:
         """The first of :meth:`iterfind`."""
@@ -91,8 +87,8 @@ class ShapedElement(msgspec.Struct, frozen=True, gc=False):
         """The children of these names; ``*`` for all."""
         node, values = self.node, self.values
         kinds = [node.named[tag] for tag in tags if tag in node.named]
-        if len(kinds) == 1:
-            return iter([ShapedElement(child, values) for child in kinds[0]])
+        if len(kinds) == 1 or not (kinds or "*" in tags):
+            return iter([ShapedElement(child, values) for kind in kinds for child in kind])
         every = "*" in tags
         children = [child for child in node.children if every or child.tag in tags]
         return iter([ShapedElement(child, values) for child in children])

@@ -28,9 +28,11 @@ LARGEST = 64 * 1024
 """Bytes of a document; the elements of larger ones take more memory than is worth keeping."""
 MOST_ELEMENTS = 20_000
 """Of all shapes together, about 400 bytes each."""
+_ENOUGH = 4
+"""Documents of one shape until it is learned: that takes as long as to parse several."""
 _MOST_SEEN = 4096
-"""Shapes of which one document was met so far."""
-_TRIES = 64
+"""Shapes that are not learned yet."""
+_TRIES = 512
 """So many documents, and three more for each that was of a known shape, may be cut in vain."""
 
 _TEXT = re.compile(r""">([^<>\s'"][^<>\n'"]*)<""")
@@ -65,7 +67,7 @@ class Shapes:
 
     def __init__(self) -> None:
         self._shapes: dict[str, _Shape] = {}
-        self._seen: set[int] = set()
+        self._seen: dict[int, int] = {}
         self._size = 0
         self._vain = 0
 
@@ -89,12 +91,13 @@ class Shapes:
         return ShapedElement(root, cut.values)
 
     def _noted(self, cut: _Cut) -> _Shape:
-        """The shape of a document, where this is the second one of it."""
+        """The shape of a document, where there have been enough of it."""
         mark = hash(cut.shape)
-        if mark not in self._seen:
+        number = self._seen.get(mark, 0) + 1
+        if number < _ENOUGH:
             if len(self._seen) >= _MOST_SEEN:
                 self._seen.clear()
-            self._seen.add(mark)
+            self._seen[mark] = number
             return _UNUSABLE
         shape = _learned(cut)
         if self._size + shape.size > MOST_ELEMENTS:
@@ -171,7 +174,7 @@ def _filled(text: str, sign: str, parts: Iterator[str]) -> str:
 
 
 class _UnusableError(Exception):
-    """A value that is not the whole of an attribute, or not where others are."""
+    """An attribute whose value is not one of the document's values as a whole."""
 
 
 class _Learner:
@@ -185,25 +188,13 @@ class _Learner:
         """An element with all that is inside of it. Raises _UnusableError."""
         self.elements += 1
         attributes = self._attributes(element)
-        slots = list(attributes.values())
-        first = slots[0] if slots else 0
-        if slots != list(range(first, first + len(slots))):
-            raise _UnusableError
-        text = element.text
+        text = self._slots.pop(element.text or "", element.text)
         children = tuple(map(self.node, element))
         named: dict[str, tuple[ShapedNode, ...]] = {}
         for child in children:
             named[child.tag] = (*named.get(child.tag, ()), child)
-        return ShapedNode(
-            str(element.tag),
-            element.sourceline or 0,
-            attributes,
-            first,
-            first + len(slots),
-            self._slots.pop(text or "", text),
-            children,
-            named,
-        )
+        line = element.sourceline or 0
+        return ShapedNode(str(element.tag), line, attributes, text, children, named)
 
     def _attributes(self, element: etree._Element) -> dict[str, int]:
         try:
