@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from lxml import etree
 
@@ -24,6 +25,7 @@ from vnicaudit.platforms.domain_xml.nics import hostdev_nic, interface_nic
 from vnicaudit.platforms.domain_xml.override import overridden
 from vnicaudit.platforms.domain_xml.recognise import ROOTS
 from vnicaudit.platforms.domain_xml.shapes import LARGEST, Shapes
+from vnicaudit.platforms.domain_xml.template_tags import may_be_template
 from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 _SESSION = "/.config/libvirt/qemu/"
@@ -35,53 +37,59 @@ or in a copy of one."""
 _AUTO_GENERATED = b"AUTO-GENERATED FILE"
 _PROLOG = re.compile(
     r"""(?:<\?xml version=(['"])1\.0\1(?: encoding=(['"])(?:utf|UTF)-8\2)? ?\?>)?\n*"""
-    r"(?:<!--[\n -,.-~]*(?:-[\n -,.-~]+)*-->)?\n*"
+    r"(?:<!--[\n -,.-;=-~]*(?:-[\n -,.-;=-~]+)*-->)?\n*"
 )
 """XML's declaration, and a remark: ``virsh edit NAME`` is in that of ``/etc/libvirt/qemu``."""
 _QEMU = ("kvm", "qemu", "hvf")
 _NICS = ("interface", "hostdev")
 
 _shapes = Shapes()
+"""Of all that this process reads."""
 
 
-def read_bytes(data: bytes, *, target: str, file: str | None) -> Iterator[Domain]:
-    """Every domain in ``data`` (one or several documents, a save image, a snapshot).
+def read_bytes(
+    data: bytes, *, target: str, file: str | None, shapes: Shapes | None = _shapes
+) -> Iterator[Domain]:
+    """Every domain in ``data`` (one or several documents, a save image, a snapshot). ``shapes``:
+    those of documents that were read before; None: everything is parsed.
 
     Raises TargetError, with file and line, when the readable ones have been yielded: for the
     first document that is not.
     """
     dumped = b"!" in data and _AUTO_GENERATED in data  # in a remark
-    if (known := _of_known_shape(data, target, file, dumped=dumped)) is not None:
-        yield known
-        return
+    root = None if shapes is None else _root_of_known_shape(data, shapes)
+    if root is not None:
+        form, place = _form(root.element, dumped=dumped), Location(target, file, xpath="/domain")
+        known = domain_of(root.element, place, root.line_base, form=form)
+        if not may_hold_bare(known):
+            yield known
+            return
     for document in documents(data, file or target):
         for element, domain in _declared_in(document, target, file, dumped=dumped):
             yield _with_holes(document, element, domain)
 
 
-def _of_known_shape(data: bytes, target: str, file: str | None, *, dumped: bool) -> Domain | None:
-    """The domain of a file that is one plain document of a shape that was read before; None for any
-    other."""
+class _Root(NamedTuple):
+    """A root, and the number of lines before its document."""
+
+    element: XmlElement
+    line_base: int
+
+
+def _root_of_known_shape(data: bytes, shapes: Shapes) -> _Root | None:
+    """The root of a file that is one plain document of a known shape; None for any other."""
     if len(data) > LARGEST or not data.startswith(b"<"):
         return None
     try:
         text = data.decode()
     except UnicodeDecodeError:
         return None
-    start = 0 if text.startswith("<domain") else _before_root(text)
-    root = _shapes.root(text[start:])
-    if root is None:
+    before = None if text.startswith("<domain") else _PROLOG.match(text)
+    start = 0 if before is None else before.end()
+    if not text.startswith("<domain", start) or may_be_template(data[:start]):
         return None
-    place = Location(target, file, xpath="/domain")
-    form = _form(root, dumped=dumped)
-    domain = domain_of(root, place, text.count("\n", 0, start), form=form)
-    return None if may_hold_bare(domain) else domain
-
-
-def _before_root(text: str) -> int:
-    """Where the root may begin: behind what libvirt writes before it."""
-    match = _PROLOG.match(text)
-    return 0 if match is None else match.end()
+    root = shapes.root(text[start:])
+    return None if root is None else _Root(root, text.count("\n", 0, start))
 
 
 def _form(root: XmlElement, *, dumped: bool) -> DefinitionForm:

@@ -23,7 +23,7 @@ class ShapedNode(msgspec.Struct, gc=False):
     attributes: dict[str, int]
     text: int | str | None
     children: tuple[ShapedNode, ...]
-    named: dict[str, tuple[ShapedNode, ...]]
+    named: dict[str, list[ShapedNode]]
 
 
 class ShapedElement(msgspec.Struct, frozen=True, gc=False):

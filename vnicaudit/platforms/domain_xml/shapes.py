@@ -25,20 +25,22 @@ from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement, ShapedN
 from vnicaudit.platforms.domain_xml.template_tags import may_be_template
 
 LARGEST = 64 * 1024
-"""Bytes of a document; the elements of larger ones take more memory than is worth keeping."""
-MOST_ELEMENTS = 20_000
-"""Of all shapes together, about 400 bytes each."""
+"""Bytes of a document: hardly any is larger."""
+ROOM = 8 << 20
+"""Bytes that known shapes may take, as far as they can be reckoned."""
+_ELEMENT_BYTES = 500
 _ENOUGH = 4
-"""Documents of one shape until it is learned: that takes as long as to parse several."""
+"""Documents of one shape until it is learned, which takes as long as to parse several."""
 _MOST_SEEN = 4096
 """Shapes that are not learned yet."""
-_TRIES = 512
-"""So many documents, and three more for each that was of a known shape, may be cut in vain."""
+_IN_VAIN = 512
+"""So many documents, and three more for each that was of a known shape, may be cut for nothing:
+where they have little in common it would take a tenth of the time."""
 
 _TEXT = re.compile(r""">([^<>\s'"][^<>\n'"]*)<""")
 _NAMESPACE = re.compile(r"\sxmlns(?::[^\s=]+)?\s*=\s*\Z")
-_REFUSED = re.compile(r"<!DOCTYPE|<!ENTITY|\sxml:")
-"""Marks are no values that XML's own attributes may have."""
+_REFUSED = re.compile(r"<!DOCTYPE|<!ENTITY|\sxml:|\0")
+"""A mark is not any value of XML's own attributes, and UTF-16 may look like text."""
 
 
 class _Cut(NamedTuple):
@@ -52,11 +54,11 @@ class _Cut(NamedTuple):
 
 class _Shape(msgspec.Struct):
     """A known shape. ``root`` None: its documents have to be parsed. ``namespaces``: what some
-    values have to be."""
+    values have to be. ``elements``: how many there are in it."""
 
     root: ShapedNode | None
     namespaces: tuple[tuple[int, str], ...] = ()
-    size: int = 1
+    elements: int = 0
 
 
 _UNUSABLE = _Shape(None)
@@ -68,27 +70,24 @@ class Shapes:
     def __init__(self) -> None:
         self._shapes: dict[str, _Shape] = {}
         self._seen: dict[int, int] = {}
-        self._size = 0
-        self._vain = 0
+        self.size = 0
+        """Bytes that known shapes take, as reckoned."""
+        self._in_vain = 0
 
     def root(self, text: str) -> ShapedElement | None:
-        """The root of a document without a document type whose shape is known; None where it has to
-        be parsed."""
-        cut = None if self._vain > _TRIES else _cut(text)
+        """The root of a document, if its shape is known; None where it has to be parsed, and for
+        what may be a template."""
+        cut = None if self._in_vain > _IN_VAIN else _cut(text)
         if cut is None:
             return None
-        shape = self._shapes.get(cut.shape)
-        if shape is None:
-            shape = self._noted(cut)
-        root = shape.root
-        if root is None:
-            self._vain += 1
+        shape = self._shapes.get(cut.shape) or self._noted(cut)
+        if shape.root is None:
+            self._in_vain += 1
             return None
-        self._vain -= 3
-        for slot, name in shape.namespaces:
-            if cut.values[slot] != name:
-                return None
-        return ShapedElement(root, cut.values)
+        self._in_vain -= 3
+        if any(cut.values[slot] != name for slot, name in shape.namespaces):
+            return None
+        return ShapedElement(shape.root, cut.values)
 
     def _noted(self, cut: _Cut) -> _Shape:
         """The shape of a document, where there have been enough of it."""
@@ -100,11 +99,12 @@ class Shapes:
             self._seen[mark] = number
             return _UNUSABLE
         shape = _learned(cut)
-        if self._size + shape.size > MOST_ELEMENTS:
-            self._shapes.clear()
-            self._size = 0
+        size = len(cut.shape) + _ELEMENT_BYTES * shape.elements
+        if self.size + size > ROOM:
+            self._shapes.clear()  # refilled as needed
+            self.size = 0
         self._shapes[cut.shape] = shape
-        self._size += shape.size
+        self.size += size
         return shape
 
 
@@ -137,7 +137,7 @@ def _learned(cut: _Cut) -> _Shape:
         node = learner.node(root)
     except _UnusableError:
         return _UNUSABLE
-    if probe.slots or learner.elements > MOST_ELEMENTS:
+    if probe.slots:
         return _UNUSABLE
     return _Shape(node, probe.namespaces, learner.elements)
 
@@ -190,9 +190,9 @@ class _Learner:
         attributes = self._attributes(element)
         text = self._slots.pop(element.text or "", element.text)
         children = tuple(map(self.node, element))
-        named: dict[str, tuple[ShapedNode, ...]] = {}
+        named: dict[str, list[ShapedNode]] = {}
         for child in children:
-            named[child.tag] = (*named.get(child.tag, ()), child)
+            named.setdefault(child.tag, []).append(child)
         line = element.sourceline or 0
         return ShapedNode(str(element.tag), line, attributes, text, children, named)
 
