@@ -35,7 +35,7 @@ _SYSTEM = re.compile(r"/(?:etc|run|var/lib)/libvirt/qemu/")
 or in a copy of one."""
 
 _AUTO_GENERATED = b"AUTO-GENERATED FILE"
-_PROLOG = re.compile(
+_PROLOG = (
     r"""(?:<\?xml version=(['"])1\.0\1(?: encoding=(['"])(?:utf|UTF)-8\2)? ?\?>)?\n*"""
     r"(?:<!--[\n -,.-;=-~]*(?:-[\n -,.-;=-~]+)*-->)?\n*"
 )
@@ -84,7 +84,7 @@ def _root_of_known_shape(data: bytes, shapes: Shapes) -> _Root | None:
         text = data.decode()
     except UnicodeDecodeError:
         return None
-    before = None if text.startswith("<domain") else _PROLOG.match(text)
+    before = None if text.startswith("<domain") else re.match(_PROLOG, text)
     start = 0 if before is None else before.end()
     if not text.startswith("<domain", start) or may_be_template(data[:start]):
         return None

@@ -4,14 +4,15 @@ values of this one."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import TypeVar, overload
 
 import msgspec
 
 T = TypeVar("T")
 
-_STEP = re.compile(r"(?:\{[^}]*\})?[^/{}]+")
+_STEP = r"(?:\{[^}]*\})?[^/{}]+"
 
 
 class ShapedNode(msgspec.Struct, gc=False):
@@ -53,8 +54,7 @@ class ShapedElement(msgspec.Struct, frozen=True, gc=False):
         return len(self.node.children)
 
     def __iter__(self) -> Iterator[ShapedElement]:
-        values = self.values
-        return iter([ShapedElement(child, values) for child in self.node.children])
+        return map(ShapedElement, self.node.children, repeat(self.values))
 
     @overload
     def get(self, key: str, /) -> str | None: ...
@@ -78,20 +78,19 @@ class ShapedElement(msgspec.Struct, frozen=True, gc=False):
 
     def iterfind(self, path: str, /) -> Iterator[ShapedElement]:
         """The elements at a path of names."""
-        nodes: tuple[ShapedNode, ...] = (self.node,)
-        for step in _STEP.findall(path):
-            nodes = tuple(child for node in nodes for child in node.named.get(step, ()))
-        return iter([ShapedElement(node, self.values) for node in nodes])
+        nodes = [self.node]
+        for step in re.findall(_STEP, path):
+            nodes = [child for node in nodes for child in node.named.get(step, ())]
+        return map(ShapedElement, nodes, repeat(self.values))
 
     def iterchildren(self, *tags: str) -> Iterator[ShapedElement]:
         """The children of these names; ``*`` for all."""
-        node, values = self.node, self.values
-        kinds = [node.named[tag] for tag in tags if tag in node.named]
-        if len(kinds) == 1 or not (kinds or "*" in tags):
-            return iter([ShapedElement(child, values) for kind in kinds for child in kind])
-        every = "*" in tags
-        children = [child for child in node.children if every or child.tag in tags]
-        return iter([ShapedElement(child, values) for child in children])
+        node = self.node
+        children: Sequence[ShapedNode] = node.children
+        if "*" not in tags:
+            kinds = [node.named[tag] for tag in tags if tag in node.named]
+            children = kinds[0] if len(kinds) == 1 else [n for n in children if n.tag in tags]
+        return map(ShapedElement, children, repeat(self.values))
 
     def iter(self, tag: str, /) -> Iterator[ShapedElement]:
         """The element itself and all that is inside of it, where they have this name."""

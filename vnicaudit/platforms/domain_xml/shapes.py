@@ -38,8 +38,8 @@ _IN_VAIN = 512
 where they have little in common it would take a tenth of the time."""
 
 _TEXT = re.compile(r""">([^<>\s'"][^<>\n'"]*)<""")
-_NAMESPACE = re.compile(r"\sxmlns(?::[^\s=]+)?\s*=\s*\Z")
-_REFUSED = re.compile(r"<!DOCTYPE|<!ENTITY|\sxml:|\0")
+_NAMESPACE = r"\sxmlns(?::[^\s=]+)?\s*=\s*\Z"
+_REFUSED = r"<!DOCTYPE|<!ENTITY|\sxml:|\0"
 """A mark is not any value of XML's own attributes, and UTF-16 may look like text."""
 
 
@@ -126,7 +126,7 @@ def _cut(text: str) -> _Cut | None:
 
 def _learned(cut: _Cut) -> _Shape:
     """The shape, by what lxml makes of a document of it."""
-    if _REFUSED.search(cut.shape) is not None or may_be_template(cut.shape.encode()):
+    if re.search(_REFUSED, cut.shape) is not None or may_be_template(cut.shape.encode()):
         return _UNUSABLE
     probe = _probe(cut)
     root = parsed(probe.text.encode())
@@ -157,7 +157,7 @@ def _probe(cut: _Cut) -> _Probe:
     namespaces = {
         slot: cut.values[slot]
         for slot, before in enumerate(outside[:-1])
-        if _NAMESPACE.search(before) is not None
+        if re.search(_NAMESPACE, before) is not None
     }
     marks = [namespaces.get(slot, f"#{slot};") for slot in range(len(cut.values))]
     attributes = (f"{cut.quote}{mark}{cut.quote}" for mark in marks[:quoted])
