@@ -39,7 +39,7 @@ where they have little in common it would take a tenth of the time."""
 
 _TEXT = re.compile(r""">([^<>\s'"][^<>\n'"]*)<""")
 _NAMESPACE = r"\sxmlns(?::[^\s=]+)?\s*=\s*\Z"
-_REFUSED = r"<!DOCTYPE|<!ENTITY|\sxml:|\0"
+_REFUSED = ("<!DOCTYPE", "<!ENTITY", "xml:", "\0")
 """A mark is not any value of XML's own attributes, and UTF-16 may look like text."""
 
 
@@ -126,7 +126,7 @@ def _cut(text: str) -> _Cut | None:
 
 def _learned(cut: _Cut) -> _Shape:
     """The shape, by what lxml makes of a document of it."""
-    if re.search(_REFUSED, cut.shape) is not None or may_be_template(cut.shape.encode()):
+    if any(part in cut.shape for part in _REFUSED) or may_be_template(cut.shape.encode()):
         return _UNUSABLE
     probe = _probe(cut)
     root = parsed(probe.text.encode())
@@ -157,7 +157,7 @@ def _probe(cut: _Cut) -> _Probe:
     namespaces = {
         slot: cut.values[slot]
         for slot, before in enumerate(outside[:-1])
-        if re.search(_NAMESPACE, before) is not None
+        if "xmlns" in before and re.search(_NAMESPACE, before) is not None
     }
     marks = [namespaces.get(slot, f"#{slot};") for slot in range(len(cut.values))]
     attributes = (f"{cut.quote}{mark}{cut.quote}" for mark in marks[:quoted])
