@@ -212,9 +212,7 @@ class TestExplain:
         cloud.clouds["prod"] = [replace(server(1), nics=()), server(2)]
         result = inside("explain", TARGET, "--domain", "web-1", "--nic", "0")
         assert (result.returncode, result.stdout) == (4, "")
-        assert result.stderr.endswith(
-            f"Error: the server 'web-1' ({UUID.format(1)}) has no NIC: no port is attached to it\n"
-        )
+        assert f"'web-1' ({UUID.format(1)}) has no NIC" in result.stderr
 
     def test_by_the_name_of_the_server(self) -> None:
         result = inside("explain", TARGET, "--domain", "web-1", "--nic", "0", "--format", "json")

@@ -4,6 +4,7 @@ operators at once, hosts that do not answer."""
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -117,7 +118,7 @@ def test_a_fleet_is_planned_applied_canaries_first_and_taken_back(
     assert done.returncode == 0, done.stderr
     assert models(hosts) == {"virtio"}
     assert [host.lock_text() for host in hosts] == [""] * 3
-    order = [line.partition(":")[0] for line in done.stderr.splitlines() if ": applied" in line]
+    order = re.findall(r"^\[\d/6.*\] (\S+): applied", done.stderr, re.MULTILINE)
     assert order[:2] == ["h0-d0", "h1-d0"]  # one of lab, one of prod, then batches
 
     (run,) = (tmp_path / "state" / "runs").iterdir()

@@ -119,9 +119,9 @@ def test_verbose_shows_what_is_in_order_accepted_and_not_judged() -> None:
     assert VERBOSE in written("text", Options(verbose=True))
 
 
-def test_quiet_keeps_findings_and_reading_errors_only() -> None:
+def test_quiet_keeps_findings_reading_errors_and_the_answer() -> None:
     text = written("text", Options(quiet=True))
-    assert text == AT_80[: AT_80.index("Summary\n")]
+    assert text == AT_80[: AT_80.index("Summary\n")] + AT_80[AT_80.index("Found 4 problems") :]
 
 
 def test_colour_adds_escape_sequences_and_nothing_else() -> None:

@@ -22,8 +22,8 @@ from vnicaudit.cli.options.nova_manage import NovaManageOptions
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
-    dry_run_format_option,
     output_options,
+    run_format_option,
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
@@ -40,7 +40,7 @@ from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell, telling
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.remedy.apply import print_dry_run, read_plan, split_steps
-from vnicaudit.cli.remedy.run_output import check_format, confirm, print_run, tell_damage
+from vnicaudit.cli.remedy.run_output import confirm, print_run, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.live import LiveOptions
@@ -114,7 +114,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
 @inventory_options
 @mode_option("next-boot")
 @click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
-@dry_run_format_option
+@run_format_option
 @change_options
 @click.option(
     "--canary-by",
@@ -150,7 +150,6 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
 
     if options.elsewhere:
         raise UsageError(_ELSEWHERE)
-    check_format(options.schedule, options.format)
     chosen = chosen_hosts(options.inventory, sources_of(LiveOptions(), wiring.platforms()))
     check_hosts(chosen.hosts, wiring)
     data = read_plan(options.plan)
@@ -167,7 +166,7 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     _tell_not_applied(not_done)
     if options.schedule.dry_run or not steps:
         units = dry_run_apply(steps, data, context) if steps else ()
-        code = print_dry_run(units, not_done, options.format, options.mode)
+        code = print_dry_run(units, not_done, options.format, options.mode, options.output)
         return code or (RefusedError.exit_code if not_done and not steps else 0)
     hosts = len({step.target for step in steps})
     confirm(
@@ -178,8 +177,9 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     tell_damage(damaged(context.state))
     with hang_up_noted() as halted:
         context = msgspec.structs.replace(context, halted=halted)
-        done = apply(steps, data, context, telling(quiet=quiet))
-    return print_run(done, remedy, context.kinds, refused=bool(not_done))
+        total = len(context.kinds.units(steps))
+        done = apply(steps, data, context, telling(quiet=quiet, total=total))
+    return print_run(done, remedy, context.kinds, refused=bool(not_done), form=options.format)
 
 
 def _context(

@@ -237,7 +237,7 @@ def _unfinished(context: RunContext, request: RunRequest) -> PastRun | None:
             if run.units != request.units:
                 raise UsageError(
                     f"run {run.id} of this plan is unfinished, with other steps of it "
-                    "(--include-unsafe): finish it with those, or take it back "
+                    "(--include-unsafe, --domain, --nic): finish it with those, or take it back "
                     f"({found.rollback_command()})"
                 )
             return found._replace(request=msgspec.structs.replace(run, limits=context.limits))

@@ -175,9 +175,9 @@ class Runner:
                 self._tell_remaining(
                     unit.name, f"unfinished: {unit.message}" if unit.message else "unfinished"
                 )
-        after = "the same command goes on with it"
+        after = "the same command resumes it"
         self._tell_remaining(
-            f"run {run.id}", f"{after}, {self._found.rollback_command()} takes it back"
+            f"run {run.id}", f"{after}, {self._found.rollback_command()} undoes it"
         )
 
     def _work(self, unit: UnitRequest) -> Callable[[], None]:
