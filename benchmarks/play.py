@@ -1,13 +1,13 @@
 """An audit of a fleet against what a user would write instead: an Ansible play that reads the same
 definitions, and a shell loop.
 
-    python -m benchmarks.play [--hosts 10] [--domains 10]
+    python -m benchmarks.play [--hosts 20] [--domains 50] [--played 1]
 
 HOSTS files of libvirt's test driver with DOMAINS domains of two NICs. The play lists the domains of
 each host and fetches the XML of each with ``community.libvirt.virt`` (on this machine, ``forks``:
 10); the loop runs ``virsh dumpxml`` for each name of ``virsh list``. Neither judges anything. The
 audit is ``vnicaudit fleet audit`` with all rules and a JSON report. CPU time of all processes,
-start included.
+start included. The play reads PLAYED of the hosts, and its time is multiplied.
 
 Needs virsh, ansible-core, lxml and libvirt-python beside this Python, and the collection
 community.libvirt in a folder that ``ANSIBLE_COLLECTIONS_PATH`` names (it is in the wheel of
@@ -80,13 +80,15 @@ def of_audit(folder: Path, uris: list[str]) -> float:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--hosts", type=int, default=10)
-    parser.add_argument("--domains", type=int, default=10)
+    parser.add_argument("--hosts", type=int, default=20)
+    parser.add_argument("--domains", type=int, default=50)
+    parser.add_argument("--played", type=int, default=1)
     words = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         uris = write_hosts(folder, words.hosts, words.domains)
-        audit, loop, play = of_audit(folder, uris), of_loop(uris), of_play(folder, uris)
+        audit, loop = of_audit(folder, uris), of_loop(uris)
+        play = of_play(folder, uris[: words.played]) * len(uris) / words.played
     calls = words.hosts * (words.domains + 1)
     print(f"{words.hosts} hosts of {words.domains} domains, load {os.getloadavg()[0]:.1f}")
     print(f"the audit: {audit:.2f} s of CPU time")

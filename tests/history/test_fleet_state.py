@@ -124,6 +124,13 @@ def test_a_host_whose_reading_is_not_kept_has_what_the_history_knows(history: Hi
         ((known_host, findings),) = state.open_on(state.hosts())
         made = merged_reading(known_host, findings, None, lambda: state.nics(known_host))
         kept = merged_reading(known_host, findings, one, lambda: pytest.fail("all is kept"))
+        (found,) = findings
+        changes = replace(found, field="model", old="e1000", new="virtio", safe=True)
+        worded = merged_reading(known_host, [changes], None, lambda: state.nics(known_host))
+    assert worded.audited[0].findings[0].fix == (
+        "Set <model type='virtio'/> (virsh edit), then power the guest off and on. "
+        "`vnicaudit rules TEST01` says more."
+    )
     assert [each.subject for each in made.audited] == ["vm1", "vm2"]
     for mine, theirs in zip(made.audited, one.audited, strict=True):
         assert [each.fingerprint for each in mine.findings] == [
