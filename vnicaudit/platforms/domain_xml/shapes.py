@@ -25,7 +25,7 @@ from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement, ShapedN
 from vnicaudit.platforms.domain_xml.template_tags import may_be_template
 
 LARGEST = 64 * 1024
-"""Bytes of a document: hardly any is larger."""
+"""Characters of a document: hardly any is larger."""
 ROOM = 8 << 20
 """Bytes that known shapes may take, as far as they can be reckoned."""
 _ELEMENT_BYTES = 500
@@ -77,8 +77,7 @@ class Shapes:
     def root(self, text: str) -> ShapedElement | None:
         """The root of a document, if its shape is known; None where it has to be parsed, and for
         what may be a template."""
-        cut = None if self._in_vain > _IN_VAIN else _cut(text)
-        if cut is None:
+        if len(text) > LARGEST or self._in_vain > _IN_VAIN or (cut := _cut(text)) is None:
             return None
         shape = self._shapes.get(cut.shape) or self._noted(cut)
         if shape.root is None:
