@@ -29,11 +29,11 @@ from xml.etree import ElementTree
 
 import libvirt
 
-from tests.rig.domain_xml import Nic
+from tests.rig.domain_xml import MAC, Nic
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.hypervisor import running_hypervisor
 from tests.rig.process import wait_for
-from tests.rig.remedy import MAC, Remedy
+from tests.rig.remedy import Remedy
 
 _BAR_RESTART = 1.10
 _BAR_HOTSWAP = 1.5

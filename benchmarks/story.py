@@ -27,10 +27,10 @@ from typing import NamedTuple
 
 from tests.cli.command import vnicaudit
 from tests.rig import bench
-from tests.rig.domain_xml import Nic
+from tests.rig.domain_xml import MAC, Nic
 from tests.rig.guests import GuestFactory
 from tests.rig.hypervisor import running_hypervisor
-from tests.rig.remedy import MAC, Remedy
+from tests.rig.remedy import Remedy
 from vnicaudit.bench.profiles.load import load_profile
 
 _BAR_SECONDS = 15 * 60.0
@@ -51,7 +51,7 @@ class Story(NamedTuple):
     promised: float
     took: float
     load: float
-    table: str
+    shown: str
 
     @property
     def factor(self) -> float:
@@ -78,14 +78,15 @@ def promised(text: str, turns: int) -> float:
     return least + share * (most - least)
 
 
-def turns_of(state: Path, runs: int) -> tuple[int, str]:
+def turns_of(state: Path, runs: int) -> tuple[int, str, str]:
     """How many turns, of so many ``runs``, the only measurement in a state folder has; what was
-    done in the end."""
+    done in the end; what is shown of it."""
     name = vnicaudit("bench", "show", "--state", state).stdout.split()[0]
     shown = vnicaudit("bench", "show", name, "--state", state, "--format", "json").stdout
     result = json.loads(shown)
     turns = {(one["arm"], one["block"] // runs) for one in result["samples"]}
-    return len(turns), result["decision"]["done"] or result["decision"]["verdict"]
+    text = vnicaudit("bench", "show", name, "--state", state).stdout
+    return len(turns), result["decision"]["done"] or result["decision"]["verdict"], text
 
 
 def story(guests: GuestFactory, folder: Path, profile: str) -> Story:
@@ -98,12 +99,11 @@ def story(guests: GuestFactory, folder: Path, profile: str) -> Story:
         words = ("--mode", "hotswap", "--bench", profile, "--yes", "--state", remedy.state)
         ran = vnicaudit("apply", plan, *words, timeout=3600)
         took = time.monotonic() - began
-        turns, done = turns_of(remedy.state, load_profile(profile).runs_per_turn)
+        turns, done, shown = turns_of(remedy.state, load_profile(profile).runs_per_turn)
         if (done == "kept") != (guest.driver(MAC) == "virtio_net"):
             raise SystemExit(f"{done}, and the guest has {guest.driver(MAC)}")
     promise = promised(ran.stderr, turns)
-    table = ran.stdout.partition("\n\n")[0]
-    return Story(done, turns, promise, took, os.getloadavg()[0], table)
+    return Story(done, turns, promise, took, os.getloadavg()[0], shown)
 
 
 def tell(number: int, found: Story) -> None:
@@ -112,7 +112,7 @@ def tell(number: int, found: Story) -> None:
         f"round {number}: {found.done} after {found.turns} turns, {found.took / 60:.1f} min; "
         f"promised {found.promised / 60:.1f} min (factor {found.factor:.2f}), load {found.load:.1f}"
     )
-    print(found.table, flush=True)
+    print(found.shown, flush=True)
 
 
 def main() -> None:

@@ -9,6 +9,8 @@ from tests.rig.images import GuestImage
 
 # A system known to drive virtio: guests that say so are *ready*.
 DEBIAN_12 = "http://debian.org/debian/12"
+# Of the NIC of most guests: those that are the same are booted once (see guests.py).
+MAC = "52:54:00:ab:0a:01"
 
 
 @dataclass(frozen=True)

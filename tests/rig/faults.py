@@ -29,7 +29,7 @@ from typing import Literal
 
 import libvirt
 
-from tests.rig.domain_xml import Definition, Nic
+from tests.rig.domain_xml import MAC, Definition, Nic
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.hooks import (
     ERRORS,
@@ -44,7 +44,7 @@ from tests.rig.hooks import (
 )
 from tests.rig.hypervisor import Hypervisor, running_hypervisor
 from tests.rig.process import log
-from tests.rig.remedy import MAC, SYSTEM
+from tests.rig.remedy import SYSTEM
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.history import runs
 

@@ -1,8 +1,13 @@
-"""Guests on this machine's libvirt: define, start, talk to, remove."""
+"""Guests on this machine's libvirt: define, start, talk to, remove.
+
+What boots is saved once it is up, and the next test that wants the same guest gets it restored: an
+emulated guest takes ten seconds to boot and one to restore.
+"""
 
 import importlib
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -25,12 +30,15 @@ NOTHING_MORE = Pieces()
 class Guest(Inside):
     """A defined domain. Use it in a `with` statement to have it removed at the end."""
 
-    def __init__(self, hypervisor: Hypervisor, definition: Definition) -> None:
+    def __init__(
+        self, hypervisor: Hypervisor, definition: Definition, xml: str | None = None
+    ) -> None:
         self.definition = definition
         self.booted_in = 0.0
         """Seconds that its last boot took: what a guest is given to come back in depends on it."""
         self._libvirt: Any = importlib.import_module("libvirt")
-        self.domain: Any = hypervisor.connection.defineXML(definition.xml())
+        self._connection = hypervisor.connection
+        self.domain: Any = self._connection.defineXML(xml or definition.xml())
         self.agent = Agent(self.domain)
 
     @property
@@ -41,6 +49,10 @@ class Guest(Inside):
     def pid(self) -> int:
         """The QEMU process."""
         return int(Path(f"/run/libvirt/qemu/{self.name}.pid").read_text())
+
+    @property
+    def has_agent(self) -> bool:
+        return self.definition.manners.agent and self.definition.pieces.channel
 
     def answers_dns(self) -> bool:
         """Whether the guest answers a question of DNS now."""
@@ -90,9 +102,21 @@ class Guest(Inside):
             self.remove()
             raise RigError(f"{error}; its console ends with:\n{console}") from error
 
+    def save(self, path: Path) -> "SavedGuest":
+        """Write the running guest to a file and end it."""
+        saved = SavedGuest(self.definition, self._inactive_xml(), path, self.booted_in)
+        self.domain.save(str(path))
+        return saved
+
+    def restore(self, saved: "SavedGuest") -> None:
+        """Go on from where the guest was saved."""
+        self._connection.restore(str(saved.path))
+        self.wait_until_up()
+        self.booted_in = saved.booted_in
+
     def wait_until_up(self, *, seconds: float = BOOT_SECONDS) -> None:
         """Wait until the guest agent answers, or until the console says that there is none."""
-        if self.definition.manners.agent and self.definition.pieces.channel:
+        if self.has_agent:
             self.agent.wait(seconds=seconds)
         else:
             up = "rig guest is up"
@@ -121,11 +145,28 @@ class Guest(Inside):
     ) -> None:
         self.remove()
 
+    def _inactive_xml(self) -> str:
+        flags = self._libvirt.VIR_DOMAIN_XML_SECURE | self._libvirt.VIR_DOMAIN_XML_INACTIVE
+        return str(self.domain.XMLDesc(flags))
+
     def _console(self) -> str:
         console = self.definition.console
         if console is None or not console.exists():
             return "(no console)"
         return console.read_text(errors="replace")
+
+
+@dataclass(frozen=True)
+class SavedGuest:
+    """A guest that was up, in a file: its definition as libvirt keeps it has its UUID.
+
+    booted_in: seconds
+    """
+
+    definition: Definition
+    xml: str
+    path: Path
+    booted_in: float
 
 
 class GuestFactory:
@@ -137,6 +178,8 @@ class GuestFactory:
         self._machine = machine
         self._image = guest_image(arch)
         self._numbers = count(1)
+        self._saved: dict[Definition, SavedGuest] = {}
+        """By what the guest is, without name and address."""
 
     def __call__(
         self,
@@ -148,22 +191,47 @@ class GuestFactory:
         pieces: Pieces = NOTHING_MORE,
     ) -> Guest:
         """A guest with these NICs and an address: up, or only defined."""
-        name = f"{self._hypervisor.prefix}{self._arch}-{next(self._numbers)}"
         definition = Definition(
-            name=name,
+            name="",
             bridge=self._hypervisor.bridge,
             nics=nics,
             arch=self._arch,
             machine=machine or self._machine,
             vcpus=vcpus,
             image=self._image,
-            address=next(self._hypervisor.addresses),
             gateway=self._hypervisor.gateway,
             manners=manners,
             pieces=pieces,
+        )
+        if not boot:
+            return Guest(self._hypervisor, self._named(definition))
+        saved = self._saved.get(definition)
+        if saved is None or self._exists(saved.definition.name):
+            return self._booted(definition)
+        guest = Guest(self._hypervisor, saved.definition, saved.xml)
+        guest.restore(saved)
+        return guest
+
+    def _booted(self, definition: Definition) -> Guest:
+        """A guest that was booted just now. The first of its kind is saved, and goes on from there
+        as those will that come after it."""
+        guest = Guest(self._hypervisor, self._named(definition))
+        guest.boot()
+        # whether one without an agent is up is known from its first words alone
+        if guest.has_agent and definition not in self._saved:
+            self._saved[definition] = guest.save(self._hypervisor.folder / f"{guest.name}.saved")
+            guest.restore(self._saved[definition])
+        return guest
+
+    def _named(self, definition: Definition) -> Definition:
+        name = f"{self._hypervisor.prefix}{self._arch}-{next(self._numbers)}"
+        return replace(
+            definition,
+            name=name,
+            address=next(self._hypervisor.addresses),
             console=self._hypervisor.folder / f"{name}.log",
         )
-        guest = Guest(self._hypervisor, definition)
-        if boot:
-            guest.boot()
-        return guest
+
+    def _exists(self, name: str) -> bool:
+        """Whether the guest that was saved is still there: two of one kind may run at once."""
+        return any(one.name() == name for one in self._hypervisor.connection.listAllDomains())

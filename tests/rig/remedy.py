@@ -11,7 +11,6 @@ from tests.cli.command import vnicaudit
 from tests.rig.guests import Guest
 
 SYSTEM = "qemu:///system"
-MAC = "52:54:00:ab:0a:01"
 
 
 class Remedy:

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.rig.domain_xml import Manners, Nic, Pieces
+from tests.rig.domain_xml import MAC, Manners, Nic, Pieces
 from tests.rig.guests import GuestFactory
-from tests.rig.remedy import MAC, Remedy, checks, definition, remedy
+from tests.rig.remedy import Remedy, checks, definition, remedy
 
 pytestmark = pytest.mark.rig
 

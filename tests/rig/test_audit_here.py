@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.rig.domain_xml import Nic
+from tests.rig.domain_xml import MAC, Nic
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.product import effective, nic_of, report_here, rules_of
 
@@ -16,7 +16,7 @@ SYSTEM = "qemu:///system"
 
 @pytest.fixture(scope="module")
 def legacy(x86_guest: GuestFactory) -> Iterator[Guest]:
-    with x86_guest(Nic("rtl8139", mac="52:54:00:ab:01:01")) as guest:
+    with x86_guest(Nic("rtl8139", mac=MAC)) as guest:
         yield guest
 
 
@@ -34,7 +34,7 @@ def test_a_legacy_nic_is_found_on_what_runs(legacy: Guest) -> None:
         f for f in report["findings"]
         if f["nic"]["domain"] == legacy.name and f["rule"] == "VNIC001"
     )  # fmt: skip
-    assert finding["nic"]["mac"] == "52:54:00:ab:01:01"
+    assert finding["nic"]["mac"] == MAC
     assert finding["message"].startswith("rtl8139 is emulated packet by packet")
     assert (finding["change"]["new"], finding["change"]["safe"]) == ("virtio", True)
     nic = nic_of(report_here("nics", SYSTEM), legacy.name)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters import open_endpoint
-from tests.rig.domain_xml import Manners, Nic
+from tests.rig.domain_xml import MAC, Manners, Nic
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.process import wait_for
 from vnicaudit.bench.contract import RequiredTool
@@ -23,7 +23,6 @@ from vnicaudit.errors import EndpointError
 pytestmark = pytest.mark.rig
 
 ROOT = Path(__file__).parents[2]
-MAC = "52:54:00:be:9c:01"
 PORT = 5201
 # a guest that is emulated beside others may be asked to renew it a few seconds late
 LEASE = 20.0

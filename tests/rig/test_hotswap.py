@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.rig.domain_xml import Nic
+from tests.rig.domain_xml import MAC, Nic
 from tests.rig.guests import Guest, GuestFactory
-from tests.rig.remedy import MAC, Remedy, checks, definition, remedy
+from tests.rig.remedy import Remedy, checks, definition, remedy
 
 pytestmark = [pytest.mark.rig, pytest.mark.alone]
 

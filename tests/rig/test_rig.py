@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.domain_xml import SHARED_MEMORY, Manners, Nic, Pieces
+from tests.rig.domain_xml import MAC, SHARED_MEMORY, Manners, Nic, Pieces
 from tests.rig.errors import RigError
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.l1 import L1
@@ -17,15 +17,13 @@ from tests.rig.vdpa import vdpa_device
 
 pytestmark = pytest.mark.rig
 
-MAC = "52:54:00:ab:00:01"
-
 
 @pytest.mark.parametrize(
     ("model", "machine", "driver", "ask"),
     [
         ("rtl8139", "pc", "8139cp", Guest.ask_agent_to_shut_down),
-        ("e1000", "pc", "e1000", Guest.press_power_button),
-        ("virtio", "q35", "virtio_net", Guest.press_power_button),
+        ("e1000", "q35", "e1000", Guest.press_power_button),
+        ("virtio", "pc", "virtio_net", Guest.press_power_button),
     ],
 )
 def test_x86_guest_drives_its_nic(

@@ -16,11 +16,10 @@ import pytest
 
 from tests.not_run import not_run
 from tests.platforms.libvirt.private_daemon import PrivateDaemon, private_daemon
-from tests.rig.domain_xml import Definition, Nic
+from tests.rig.domain_xml import MAC, Definition, Nic
 from tests.rig.errors import Missing
 from tests.rig.faults import QUIET_ROM, free, private
 from tests.rig.hooks import Ended, Fault, command
-from tests.rig.remedy import MAC
 from vnicaudit.remedy.applying.history import runs
 
 pytestmark = pytest.mark.rig
@@ -151,7 +150,7 @@ def test_in_the_middle_the_run_is_unfinished_and_goes_on_later(
             ended = case.apply(mode, case.stop_at(place, number))
             assert ended.code == 5, ended
             assert f"Stopped: libvirt did not answer within 3 s when asked to {asked}" in ended.said
-            assert "is unfinished: the same command goes on with it" in ended.said
+            assert "is unfinished: the same command resumes it" in ended.said
             assert ended.seconds < PATIENCE
             (run,) = runs(str(case.state))
             assert (run.outcome, run.steps[0].outcome) == ("unfinished", "unfinished")

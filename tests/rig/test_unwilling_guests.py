@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.rig.domain_xml import Manners, Nic
+from tests.rig.domain_xml import MAC, Manners, Nic
 from tests.rig.guests import Guest, GuestFactory
-from tests.rig.remedy import MAC, Remedy, checks, definition, remedy
+from tests.rig.remedy import Remedy, checks, definition, remedy
 
 pytestmark = pytest.mark.rig
 

@@ -164,7 +164,7 @@ def test_a_signal_ends_it_with_its_workers(roles: Roles, number: signal.Signals)
 def test_a_client_that_does_not_come_is_not_waited_for(tmp_path: Path) -> None:
     with Roles(tmp_path, deadline=3) as roles:
         error = result_of(roles.server)["error"]
-        assert error == "the client did not come, or not with all its connections"
+        assert error.startswith("the client did not come")
         assert not listens(roles.port)
 
 

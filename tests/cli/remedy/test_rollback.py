@@ -101,7 +101,7 @@ def test_a_dry_run_changes_nothing_and_is_no_run(here: Path, capsys: Capture) ->
     run_id = applied()
     capsys.readouterr()
     assert rollback(run_id, "--dry-run") == 0
-    assert capsys.readouterr().out == "a: would be taken back\n"
+    assert capsys.readouterr().out == "a: would be undone\n"
     assert (here / "a.xml").read_text() == VIRTIO
     assert newest() == run_id
 
@@ -192,7 +192,7 @@ def test_what_was_not_done_is_not_taken_back(here: Path, capsys: Capture) -> Non
     assert run(["apply", "plan.json", "--yes", "--quiet"]) == 5
     capsys.readouterr()
     assert rollback(newest()) == 2
-    assert "there is nothing to take back of it" in capsys.readouterr().err
+    assert "nothing to take back" in capsys.readouterr().err
 
 
 def test_the_newest_first(here: Path, capsys: Capture) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import vnicaudit
-from tests.rig.domain_xml import Definition, Nic, Pieces
+from tests.rig.domain_xml import MAC, Definition, Nic, Pieces
 from tests.rig.errors import RigError
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.hypervisor import Hypervisor
 from tests.rig.process import require, run, wait_for
-from tests.rig.remedy import MAC, SYSTEM, Remedy, definition, remedy
+from tests.rig.remedy import SYSTEM, Remedy, definition, remedy
 from vnicaudit.knowledge.device_leftovers import OF_VIRTIO
 
 pytestmark = pytest.mark.rig
