@@ -61,13 +61,13 @@ def legacy(x86_guest: GuestFactory) -> Iterator[Guest]:
 
 @contextmanager
 def throttled(guest: Guest, model: str) -> Iterator[None]:
-    """Whatever NIC of that model the guest gets carries 2 Mb/s towards it."""
+    """Whatever NIC of that model the guest gets carries 10 Mb/s towards it."""
     done = threading.Event()
 
     def watch() -> None:
         while not done.wait(0.05):
             for device in unlimited_taps(guest, model):
-                rate = ["rate", "2mbit", "burst", "16k", "latency", "50ms"]
+                rate = ["rate", "10mbit", "burst", "32k", "latency", "50ms"]
                 words = ["tc", "qdisc", "replace", "dev", device, "root", "tbf", *rate]
                 subprocess.run(words, check=False, capture_output=True)
 

@@ -31,7 +31,7 @@ _LEAST_SHARE = 0.8
 
 
 class TakenRun(NamedTuple):
-    """A run with what happened around it. ``values`` of ``measured`` have the costs, ``doubts``: why
+    """A run with what happened around it. ``measured``: its values have the costs; ``doubts``: why
     it does not count."""
 
     measured: Measured
