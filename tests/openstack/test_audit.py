@@ -239,7 +239,7 @@ def test_where_a_server_is_and_whose(cloud: Cloud, server: ServerFactory, tmp_pa
     assert "project admin host cmp1" in shown
     assert f"Host availability_zone nova aggregate {name} rack=r1" in shown
 
-    words = ("plan", ADMIN, "--domain", one.id, "--include-unsafe", "--projects")
+    words = ("plan", ADMIN, "--domain", one.id, "--include-unsafe", "--diff", "--projects")
     planned = cloud.vnicaudit(*words, tmp_path / "letters")
     assert planned.returncode == 0, planned.stderr
     project = f"admin ({one.record.project_id})"

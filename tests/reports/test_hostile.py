@@ -161,12 +161,18 @@ def _markdown(text: str, stream: list[Audited]) -> None:
     assert html.count("<td>") == 5 * found
 
 
+def _concise(text: str, stream: list[Audited]) -> None:
+    lines = re.findall(r": (?:info|low|medium|high|error) VNIC001 ", text)
+    assert len(lines) >= sum(len(audited.findings) for audited in stream)
+
+
 def _text(text: str, stream: list[Audited]) -> None:
     heads = re.findall(r"^  (?:info|low|medium|high|error) +VNIC001\b", text, re.MULTILINE)
     assert len(heads) >= sum(len(audited.findings) for audited in stream)
 
 
 CHECKS: dict[str, Callable[[str, list[Audited]], None]] = {
+    "concise": _concise,
     "csv": _csv,
     "github": _github,
     "gitlab": _gitlab,

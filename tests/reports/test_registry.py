@@ -14,7 +14,7 @@ from vnicaudit.reports.writer import Options
 
 def test_the_formats_of_the_command_line_are_there() -> None:
     assert {
-        "csv", "github", "gitlab", "html", "json", "junit", "markdown", "openmetrics",
+        "concise", "csv", "github", "gitlab", "html", "json", "junit", "markdown", "openmetrics",
         "prometheus", "sarif", "text",
     } <= set(formats())  # fmt: skip
     assert list(formats()) == sorted(formats())
@@ -30,7 +30,7 @@ def test_every_format_says_what_it_is(name: str) -> None:
 
 
 def test_an_unknown_format_is_a_usage_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"no format 'xml': csv, github, .*text"):
+    with pytest.raises(UsageError, match=r"no format 'xml': concise, csv, github, .*text"):
         writer("xml", Options())
 
 

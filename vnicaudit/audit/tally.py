@@ -142,7 +142,7 @@ class Totals:
         self.graded: Counter[tuple[Severity, Confidence]] = Counter()
         self.rules: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
-        self.crashed = self.suppressed = self.baselined = 0
+        self.crashed = self.suppressed = self.baselined = self.filtered = 0
 
     def add(self, product: Product) -> None:
         """Count what a judgement says; a domain that was only resolved says nothing."""
@@ -157,6 +157,7 @@ class Totals:
         self.crashed += len(product.crashed)
         self.suppressed += len(product.suppressed)
         self.baselined += len(product.baselined)
+        self.filtered += product.filtered
 
     def summary(self, *, domains: int, nics: int) -> Summary:
         """The totals so far; ``domains`` and ``nics`` are those that were read."""
@@ -170,4 +171,5 @@ class Totals:
             crashed=self.crashed,
             suppressed=self.suppressed,
             baselined=self.baselined,
+            filtered=self.filtered,
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import msgspec
 
+from vnicaudit.audit.accepting.finding_filter import NO_FILTER, FindingFilter
 from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
@@ -125,11 +126,14 @@ class AuditWork:
         *,
         regrades: bool = False,
         with_rows: bool = False,
+        finding_filter: FindingFilter = NO_FILTER,
     ) -> None:
         """``regrades``: findings have the severity that somebody's settings give their rule. What
         decides on a change asks for the rule's own: a setting must hide no danger from it.
-        ``with_rows``: each domain comes with its NICs, declared and effective."""
+        ``with_rows``: each domain comes with its NICs, declared and effective.
+        ``finding_filter``: the findings that are reported."""
         self._with_rows = with_rows
+        self._finding_filter = finding_filter
         self._rule_ids = tuple(rule_ids)
         self.catalogue = catalogue or shipped_catalogue()
         self._description_auditor = DescriptionAuditor(
@@ -213,7 +217,8 @@ class AuditWork:
 
     def _filtered(self, audited: Audited, domain: Domain | None) -> Audited:
         audited = self._without_known(self.suppressor.apply(audited, domain))
-        return self._regraded(audited) if self._regrades else audited
+        audited = self._regraded(audited) if self._regrades else audited
+        return self._finding_filter.apply(audited) if self._finding_filter else audited
 
     def _without_known(self, audited: Audited) -> Audited:
         if not self._baseline or not audited.findings:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import click
 
+from vnicaudit.base.wording import close_to, shortened
+
 
 class CommandEntry(NamedTuple):
     """One command: its line in ``--help``, and what loads it."""
@@ -35,6 +37,14 @@ def lazy_group(entries: Mapping[str, CommandEntry], default: str = "") -> type[c
             del ctx
             entry = entries.get(cmd_name)
             return None if entry is None else entry.load()
+
+        def resolve_command(
+            self, ctx: click.Context, args: list[str]
+        ) -> tuple[str | None, click.Command | None, list[str]]:
+            if args and args[0] not in entries and args[0][:1] != "-":
+                hint = close_to(args[0], list(entries))
+                ctx.fail(f"No such command {shortened(args[0])!r}{hint or '.'}")
+            return super().resolve_command(ctx, args)
 
         def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
             del ctx

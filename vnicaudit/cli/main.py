@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 import click
 
 from vnicaudit import __version__
+from vnicaudit.base.wording import close_to
 from vnicaudit.cli.commands import COMMANDS, lazy_group
 from vnicaudit.cli.output.process import prepare
 from vnicaudit.cli.output.stderr import tell
@@ -115,7 +117,17 @@ def _tell_usage_error(error: click.ClickException) -> None:
     if context is not None:
         tell(context.get_usage())
         tell(f"Try '{context.command_path} {context.help_option_names[0]}' for help.\n")
-    tell(f"Error: {message(error.format_message())}")
+    text = error.format_message()
+    tell(f"Error: {message(text)}{_choice_hint(text)}")
+
+
+def _choice_hint(text: str) -> str:
+    """``; did you mean 'json'?`` behind click's message on a value that is no choice."""
+    found = re.search(r"'([^']*)' is not one of ('.*')\.$", text)
+    if found is None:
+        return ""
+    hint = close_to(found[1], re.findall(r"'([^']*)'", found[2]))
+    return f" {hint[2:].capitalize()}" if hint else ""
 
 
 def _trace(error: Exception) -> None:

@@ -149,6 +149,8 @@ class Audited(msgspec.Struct, frozen=True):
     suppressed: tuple[Suppressed, ...] = ()
     baselined: tuple[Finding, ...] = ()
     """Findings that the baseline already knows: not reported."""
+    filtered: int = 0
+    """Findings that are not reported because of ``--severity`` and the like."""
     file: str | None = None
     """Where a description stands; None for domains and hosts."""
     server: str = ""
@@ -213,6 +215,8 @@ class Summary(msgspec.Struct, frozen=True):
     baselined: int = 0
     baseline_gone: int = 0
     """Findings of the baseline that did not come up: it can shrink."""
+    filtered: int = 0
+    """Findings that ``--severity``, ``--min-confidence`` or ``--owner`` left out."""
     fixed: int = 0
     """Problems that were fixed in place before: they are not among the findings."""
     fixed_files: int = 0

@@ -9,7 +9,7 @@ _STYLES = {
     "high": "bold red",
     "medium": "bold yellow",
     "low": "cyan",
-    "info": "blue",
+    "info": "magenta",
     "crash": "bold magenta",
     "name": "bold",
     "quiet": "dim",

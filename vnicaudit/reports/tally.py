@@ -27,6 +27,8 @@ class Tally:
         """Scope -> how many have a finding."""
         self.findings: Counter[tuple[Severity, str, str]] = Counter()
         """``(severity, rule, name)`` -> findings."""
+        self.safe_fixes = 0
+        """Findings with a proposed change that is safe."""
         self.skipped: Counter[tuple[str, str, str]] = Counter()
         """``(rule, needs, kind)`` -> how many NICs, domains, hosts… (kind)."""
         self.crashed: Counter[str] = Counter()
@@ -38,6 +40,7 @@ class Tally:
         self.affected[audited.scope] += bool(audited.findings)
         for finding in audited.findings:
             self.findings[finding.severity, finding.rule, finding.name] += 1
+            self.safe_fixes += finding.change is not None and finding.change.safe
         for crashed in audited.crashed:
             self.crashed[crashed.rule] += 1
         for skipped in audited.skipped:

@@ -160,6 +160,9 @@ def accepted_sentence(end: RunEnd) -> str:
         parts.append(f"{count(end.summary.suppressed, 'finding')} suppressed")
     if end.summary.baselined:
         parts.append(f"{count(end.summary.baselined, 'finding')} known from the baseline")
+    if end.summary.filtered:
+        which = "--severity, --min-confidence or --owner"
+        parts.append(f"{count(end.summary.filtered, 'finding')} left out by {which}")
     if end.summary.baseline_gone:
         parts.append(f"{count(end.summary.baseline_gone, 'finding')} of the baseline gone")
     return ", ".join(parts)
@@ -180,7 +183,8 @@ def fixed_sentence(end: RunEnd) -> str:
 def is_clean(tally: Tally, end: RunEnd) -> bool:
     """Something was judged, nothing was found, and nothing failed on the way."""
     judged = end.summary.domains or sum(tally.judged.values())
-    return bool(judged) and not end.summary.findings and not any(_broken(tally, end))
+    found = end.summary.findings + end.summary.filtered
+    return bool(judged) and not found and not any(_broken(tally, end))
 
 
 def closing(tally: Tally, end: RunEnd) -> str:
@@ -206,7 +210,8 @@ def _closing(tally: Tally, end: RunEnd, broken: str) -> str:
     if not end.summary.findings:
         looked = _looked_at(tally, end)
         if looked:
-            return f"No problems in {looked}{'; but ' if broken else ''}{broken}"
+            which = "No matching problems" if end.summary.filtered else "No problems"
+            return f"{which} in {looked}{'; but ' if broken else ''}{broken}"
         return f"There was nothing to judge{'; ' if broken else ''}{broken}"
     severities = ", ".join(
         f"{end.summary.by_severity[name]:,} {name}"
@@ -223,7 +228,7 @@ def _affected(tally: Tally, end: RunEnd) -> str:
         parts.append(f"{tally.affected['domain']:,} of {count(end.summary.domains, 'domain')}")
         parts.append(count(end.summary.nics, "NIC"))
     for scope, word in _BESIDE_DOMAINS:
-        if tally.judged[scope]:
+        if tally.affected[scope]:
             parts.append(f"{tally.affected[scope]:,} of {count(tally.judged[scope], word)}")
     return ", ".join(parts)
 

@@ -10,7 +10,7 @@ rows then) and ``writer(options)``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import msgspec
 
@@ -22,12 +22,20 @@ if TYPE_CHECKING:
     from vnicaudit.knowledge.fixes.owners import Wordings
 
 
+View = Literal["auto", "short", "full"]
+VIEWS: tuple[View, ...] = get_args(View)
+SortBy = Literal["severity", "number", "name"]
+SORT_BY: tuple[SortBy, ...] = get_args(SortBy)
+
+
 class Options(msgspec.Struct, frozen=True):
     """How to say it. ``width`` in columns; ``color`` False: no escape sequence at all;
     ``fail_confidence``: findings of less do not fail the run; ``group_by``: what is equal
     is put together by that (:mod:`vnicaudit.reports.findings.grouped`), empty: each by itself;
-    ``wordings``: how fixes are worded for each owner, which ``group_by`` needs: there one is
-    said for several."""
+    ``wordings``: how fixes are worded for each owner, which ``group_by`` and ``view`` need: there
+    one is said for several. ``view``: of a text each finding (``full``), equal ones once
+    (``short``), or what is the shorter (``auto``). ``sort``: the order of groups; ``most``:
+    findings or groups that are shown, the others are counted."""
 
     width: int = 80
     color: bool = False
@@ -36,6 +44,9 @@ class Options(msgspec.Struct, frozen=True):
     fail_confidence: Confidence = "medium"
     group_by: str = ""
     wordings: Wordings | None = None
+    view: View = "full"
+    sort: SortBy = "severity"
+    most: int | None = None
     memory: Callable[[], PageMemory] | None = None
     """Of a fleet, what is known beside its audit: asked when a report begins, and at its end."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -89,12 +90,13 @@ def test_what_is_said(here: Path, capsys: Capture) -> None:
     capsys.readouterr()
     assert run(["apply", "plan.json", "--yes"]) == 0
     shown = capsys.readouterr()
-    assert "-      <model type='e1000'/>\n" in shown.out
-    assert f"\n\n{here}/a.xml\n  applied      a  52:54:00:00:00:01\n" in shown.out
+    row = r"^  a +0 +e1000 → virtio +safe +ens3 stays +after virsh define$"
+    assert re.search(row, shown.out, re.MULTILINE)
+    assert f" applied a 52:54:00:00:00:01 {here}/a.xml " in " ".join(shown.out.split())
     (run_id,) = os.listdir(here / "state" / "runs")
     assert shown.err == (
-        "a: applied: libvirt knows nothing of the file until it is defined (virsh define)\n"
-        f"Take it back: vnicaudit rollback {run_id} --state {here}/state\n"
+        "a: applied: changed on disk; libvirt uses it once it is loaded (virsh define)\n"
+        f"Undo: vnicaudit rollback {run_id} --state {here}/state\n"
     )
 
 
@@ -143,8 +145,8 @@ def test_other_names_of_the_file_would_keep_the_old_text(here: Path, capsys: Cap
     (here / "b.xml").hardlink_to(here / "a.xml")
     planned()
     assert apply() == 5
-    shown = capsys.readouterr().out
-    assert "failed       a  52:54:00:00:00:01\n    the file was left as it is: " in shown
+    words = " ".join(capsys.readouterr().out.split())
+    assert f"failed a 52:54:00:00:00:01 {here}/a.xml the file was left as it is: " in words
     assert (here / "a.xml").read_text() == E1000
 
 
@@ -238,20 +240,53 @@ def test_steps_that_would_not_be_tried_have_codes(
     assert f"Not applied: step {step['id']}, a" in err
 
 
-@pytest.mark.parametrize("command", [("apply", "plan.json"), ("rollback", "20261121-101500-3f2a")])
-def test_what_is_done_is_not_told_in_json(
-    here: Path, capsys: Capture, command: tuple[str, str]
-) -> None:
+def test_what_was_done_and_undone_as_json(here: Path, capsys: Capture) -> None:
     planned()
-    assert run([*command, "--yes", "--format", "json"]) == 2
-    assert "--format json is for --dry-run" in capsys.readouterr().err
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "--yes", "--format", "json"]) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert done["schema"] == "vnicaudit.runs/1"
+    (one,) = done["runs"]
+    assert (one["kind"], one["outcome"]) == ("apply", "done")
+    assert run(["rollback", one["id"], "--yes", "--format", "json"]) == 0
+    (back,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (back["kind"], back["plan"]) == ("rollback", one["id"])
     assert (here / "a.xml").read_text() == E1000
+
+
+def test_no_json_with_a_measurement_in_it(here: Path, capsys: Capture) -> None:
+    planned()
+    assert run(["apply", "plan.json", "--yes", "--format", "json", "--bench", "quick"]) == 2
+    assert "--format json shows no measurement" in capsys.readouterr().err
+    assert (here / "a.xml").read_text() == E1000
+
+
+def test_a_part_of_the_plan(here: Path, capsys: Capture) -> None:
+    (here / "b.xml").write_text(E1000.replace("<name>a<", "<name>bee<"))
+    planned("a.xml", "b.xml")
+    assert apply("--domain", "bee") == 0
+    assert (here / "a.xml").read_text() == E1000
+    assert (here / "b.xml").read_text() != E1000
+    assert [step["name"] for step in runs(capsys)[0]["steps"]] == ["bee"]
+    assert apply("--domain", "be") == 2
+    assert "no step on 'be'; did you mean 'bee'?" in capsys.readouterr().err
+    assert apply("--nic", "52:54:00:00:00:02") == 2
+    assert apply("--nic", "52:54:00:00:00:01", "--domain", "a") == 0
+    assert (here / "a.xml").read_text() == VIRTIO
+
+
+def test_a_dry_run_says_that_nothing_was_changed(capsys: Capture) -> None:
+    planned()
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "--dry-run"]) == 0
+    assert capsys.readouterr().err == "Dry run: nothing was changed.\n"
 
 
 def test_nobody_is_there_to_be_asked(here: Path, capsys: Capture) -> None:
     planned()
     assert run(["apply", "plan.json"]) == 2
-    assert capsys.readouterr().err == "Error: nobody is there to be asked: give --yes\n"
+    told = capsys.readouterr().err
+    assert told == "Error: not a terminal: pass --yes to go ahead without asking\n"
     assert (here / "a.xml").read_text() == E1000
     assert not (here / "state").exists()
 

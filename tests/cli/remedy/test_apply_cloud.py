@@ -135,8 +135,8 @@ def test_an_interruption_says_what_is_off_however_quiet(
     assert capsys.readouterr().err.strip().splitlines() == [
         "server-1: unfinished: it ran before and may be off now; by hand: openstack --os-cloud "
         f"test server start {server.id}",
-        f"run {mine}: the same command goes on with it, vnicaudit rollback {mine} --state "
-        f"{world.folder} takes it back",
+        f"run {mine}: the same command resumes it, vnicaudit rollback {mine} --state "
+        f"{world.folder} undoes it",
         "",
         "Interrupted.",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -37,11 +38,25 @@ Capture = pytest.CaptureFixture[str]
 def test_without_output_it_is_only_shown(here: Path, capsys: Capture) -> None:
     assert run(["plan", "a.xml"]) == 0
     shown = capsys.readouterr()
-    words = " ".join(shown.out.split())  # where it is wrapped depends on the folder's name
-    assert f"a.xml a libvirt {here}/a.xml readiness: ready safe 1 NIC 0 {MAC}" in words
-    assert shown.out.endswith("\n1 step on 1 domain: 1 safe\n")
+    assert re.search(
+        r"^  GUEST +NIC +CHANGE +RISK +INTERFACE NAME +TAKES EFFECT\n"
+        r"  a +0 +e1000 → virtio +safe +ens3 stays +after virsh define$",
+        shown.out,
+        re.MULTILINE,
+    )
+    assert shown.out.endswith(
+        "\n1 step on 1 domain: 1 safe\nNothing has been changed. Each step in full: --diff.\n"
+    )
     assert shown.err == ""
     assert os.listdir(here) == ["a.xml"]
+
+
+def test_each_step_in_full(here: Path, capsys: Capture) -> None:
+    assert run(["plan", "a.xml", "--diff"]) == 0
+    shown = capsys.readouterr()
+    words = " ".join(shown.out.split())  # where it is wrapped depends on the folder's name
+    assert f"a.xml a libvirt {here}/a.xml readiness: ready safe 1 NIC 0 {MAC}" in words
+    assert shown.out.endswith("\n1 step on 1 domain: 1 safe\nNothing has been changed.\n")
 
 
 def test_a_plan_is_written_and_says_what_is_next(here: Path, capsys: Capture) -> None:
@@ -69,7 +84,7 @@ def test_standard_output_is_the_plan_and_nothing_else(here: Path, capsys: Captur
 
 
 def test_verbose_shows_what_goes_into_the_guest(capsys: Capture) -> None:
-    run(["plan", "a.xml"])
+    run(["plan", "a.xml", "--diff"])
     assert "a snippet that pins the name (systemd-link): --verbose\n" in capsys.readouterr().out
     run(["plan", "a.xml", "--verbose"])
     shown = capsys.readouterr().out
@@ -126,7 +141,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_planned(here: Path, capsys:
     assert run(["plan", "b.xml", "a.xml", "-o", "plan.json"]) == 4
     shown = capsys.readouterr().out
     assert "Could not be read\n  b.xml: No such file or directory\n" in shown
-    assert shown.endswith("1 step on 1 domain: 1 safe; 1 error while reading\n")
+    assert "\n1 step on 1 domain: 1 safe; 1 error while reading\n" in shown
     plan = from_json((here / "plan.json").read_bytes(), "")
     assert (len(plan.steps), plan.errors) == (1, ("b.xml: No such file or directory",))
 
@@ -212,7 +227,7 @@ def test_a_nova_conf_is_no_target(here: Path, capsys: Capture) -> None:
 
 def test_the_mac_in_any_case(capsys: Capture, here: Path) -> None:
     (here / "a.xml").write_text(definition(interface("e1000", mac="52:54:00:AA:BB:CC")))
-    assert run(["plan", "a.xml", "--nic", "52:54:00:aA:bb:CC"]) == 0
+    assert run(["plan", "a.xml", "--diff", "--nic", "52:54:00:aA:bb:CC"]) == 0
     assert "52:54:00:aa:bb:cc" in capsys.readouterr().out
 
 
@@ -240,13 +255,13 @@ def test_what_the_settings_accept_is_not_planned(here: Path, capsys: Capture) ->
     (here / "b.xml").write_text(E1000.replace("<name>a<", "<name>b<"))
     assert run(["plan", "a.xml"]) == 0
     assert capsys.readouterr().out == "Nothing to change\n"
-    run(["plan", "b.xml"])
+    run(["plan", "b.xml", "--diff"])
     assert "VNIC002" in capsys.readouterr().out
 
 
 def test_the_policy_of_the_settings(here: Path, capsys: Capture) -> None:
     (here / "vnicaudit.toml").write_text("[policy]\nqueues = 8\nrx-queue-size = 512\n")
-    assert run(["plan", "a.xml"]) == 0
+    assert run(["plan", "a.xml", "--diff"]) == 0
     shown = capsys.readouterr().out
     assert "VNIC002, policy\n" in shown
     assert "change: queues not set → 4 (safe: the policy asks for it; " in " ".join(shown.split())
@@ -259,7 +274,7 @@ def test_what_is_left_is_counted_by_reason_and_named_on_demand(here: Path, capsy
     assert run(["plan", "a.xml"]) == 0
     shown = capsys.readouterr().out
     assert "Left out (--verbose names each)\n  2 NICs: unsafe: whether the guest has" in shown
-    assert shown.endswith("Nothing to change; 2 NICs left\n")
+    assert shown.endswith("Nothing to change; 2 NICs left out\n")
     run(["plan", "a.xml", "--verbose"])
     assert f"    a  NIC 1 {SECOND}  VNIC002  a.xml\n" in capsys.readouterr().out
 
@@ -267,7 +282,7 @@ def test_what_is_left_is_counted_by_reason_and_named_on_demand(here: Path, capsy
 def test_an_owners_step_has_a_procedure_and_no_diff(here: Path, capsys: Capture) -> None:
     for owner, word in ((NOVA, "nova-manage image_property set"), (KUBEVIRT, "virtctl restart")):
         (here / "a.xml").write_text(definition(interface("e1000"), metadata=owner))
-        assert run(["plan", "a.xml"]) == 0
+        assert run(["plan", "a.xml", "--diff"]) == 0
         shown = capsys.readouterr().out
         assert word in shown
         assert "---" not in shown
@@ -280,7 +295,7 @@ def test_a_name_that_is_no_text_is_planned_and_cannot_be_named(here: Path, capsy
     path = os.fsencode(here) + b"/\xff.xml"
     with open(path, "wb") as stream:
         stream.write(E1000.encode())
-    assert run(["plan", os.fsdecode(path), "-o", "plan.json"]) == 0
+    assert run(["plan", os.fsdecode(path), "-o", "plan.json", "--diff"]) == 0
     assert "\\xff.xml" in capsys.readouterr().out
     assert run(["apply", "plan.json", "--dry-run", "--quiet", "--state", "state"]) == 5
     assert capsys.readouterr().out.startswith("a: ")

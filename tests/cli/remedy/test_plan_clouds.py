@@ -74,11 +74,12 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[CloudItem]:
 
 
 def test_a_plan_of_a_cloud_is_shown_and_written(tmp_path: Path, capsys: Capture) -> None:
-    assert run(["plan", CLOUD, "-o", "plan.json"]) == 0
+    assert run(["plan", CLOUD, "-o", "plan.json", "--diff"]) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith(f"{CLOUD}\n  legacy  nova  image  project {PROJECT}")
     assert shown.out.endswith(
         f"note: {CLOUD}: Nova is 34 or later\n\n2 steps on 1 image and 1 server: 2 safe\n"
+        "Nothing has been changed.\n"
     )
     plan = from_json((tmp_path / "plan.json").read_bytes(), "plan.json")
     assert [one.unit.shown_under for one in plan.steps] == ["openstack", "openstack"]
@@ -90,7 +91,7 @@ def test_quiet_has_no_notes_on_targets_but_errors(inside: list[CloudItem], capsy
     assert run(["plan", CLOUD, "-q", "-o", "plan.json"]) == 4
     shown = capsys.readouterr()
     assert f"note: {CLOUD}: " not in shown.out
-    assert "note: It is for servers made of it from now on." in shown.out
+    assert "note, 1 step: It is for servers made of it from now on." in shown.out
     assert f"Could not be read\n  {CLOUD}: no answer within 30 s\n" in shown.out
     assert shown.err == ""
     assert from_json(Path("plan.json").read_bytes(), "plan.json").notes
@@ -104,7 +105,7 @@ def test_what_could_not_be_read_is_exit_code_4(inside: list[CloudItem], capsys: 
 
 def test_a_tenant_is_told_what_can_be_done(inside: list[CloudItem], capsys: Capture) -> None:
     inside[:] = [tenants(server())]
-    assert run(["plan", "openstack:mine"]) == 0
+    assert run(["plan", "openstack:mine", "--diff"]) == 0
     shown = capsys.readouterr().out
     assert "        2. Ask the operator of the cloud to run this on a controller, while" in shown
     assert f"nova-manage image_property set {ID} --property hw_vif_model=virtio\n" in shown
@@ -209,7 +210,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, capsys: Capture) -> None:
 
 def test_vdpa_is_planned_port_by_port(inside: list[CloudItem], capsys: Capture) -> None:
     inside[:] = [server(port("virtio"))]
-    assert run(["plan", CLOUD, "--nic", MAC, "--to", "vdpa"]) == 0
+    assert run(["plan", CLOUD, "--nic", MAC, "--to", "vdpa", "--diff"]) == 0
     shown = capsys.readouterr().out
     assert f"    blocked  1  NIC 0 {MAC}  to vdpa\n" in shown
     assert "      note: ok: the port is an ordinary one (vnic_type normal)\n" in shown
@@ -225,7 +226,7 @@ def test_a_named_server_alone(inside: list[CloudItem], tmp_path: Path) -> None:
 
 def test_hostile_names_do_not_reach_the_terminal(inside: list[CloudItem], capsys: Capture) -> None:
     inside[:] = [replace(server(name="\x1b[2Jweb"))]
-    assert run(["plan", CLOUD]) == 0
+    assert run(["plan", CLOUD, "--diff"]) == 0
     assert "\x1b" not in capsys.readouterr().out
 
 
@@ -255,5 +256,5 @@ def test_nova_conf_beside_it_tells_of_the_devices(
         '[libvirt]\nvirt_type = kvm\n[pci]\ndevice_spec = {"vendor_id": "15b3",\n'
         '  "physical_network": "physnet1"}\n'
     )
-    assert run(["plan", CLOUD, named, "--nic", MAC, "--to", "vdpa"]) == 0
+    assert run(["plan", CLOUD, named, "--nic", MAC, "--to", "vdpa", "--diff"]) == 0
     assert said in " ".join(capsys.readouterr().out.split())

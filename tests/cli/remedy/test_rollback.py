@@ -101,7 +101,7 @@ def test_a_dry_run_changes_nothing_and_is_no_run(here: Path, capsys: Capture) ->
     run_id = applied()
     capsys.readouterr()
     assert rollback(run_id, "--dry-run") == 0
-    assert capsys.readouterr().out == "a: would be taken back\n"
+    assert capsys.readouterr().out == "a: would be undone\n"
     assert (here / "a.xml").read_text() == VIRTIO
     assert newest() == run_id
 

@@ -129,7 +129,7 @@ def test_what_is_named_alone_is_planned(program: Program) -> None:
 
 
 def test_the_plan_says_what_it_is_about(program: Program, capsys: Capture) -> None:
-    assert program.run("plan", f"inventory:{program.file}") == 0
+    assert program.run("plan", f"inventory:{program.file}", "--diff") == 0
     said = capsys.readouterr().out
     assert f"  mail  {NAME}  {KIND}  readiness: ready\n" in said
     assert f"3 steps on 2 {KIND}s: 3 safe" in said

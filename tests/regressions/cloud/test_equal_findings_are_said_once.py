@@ -60,17 +60,17 @@ def audit(*options: str) -> str:
 @pytest.mark.parametrize(
     ("by", "groups"),
     [
-        ("image", ["image focal (image-focal)  30 problems on 30",
-                   "image jammy (image-jammy)  30 problems on 30"]),
-        ("flavor", ["flavor m1.small  60 problems on 60"]),
-        ("project", [f"project team-{n} (p{n})  20 problems on 20" for n in range(3)]),
-        ("host", [f"host cmp{n}  20 problems on 20" for n in range(3)]),
-        ("rule", ["VNIC001 legacy-emulated-nic  60 problems on 60"]),
+        ("image", ["image focal (image-focal)  30 problems in 30 domains",
+                   "image jammy (image-jammy)  30 problems in 30 domains"]),
+        ("flavor", ["flavor m1.small  60 problems in 60 domains"]),
+        ("project", [f"project team-{n} (p{n})  20 problems in 20 domains" for n in range(3)]),
+        ("host", [f"host cmp{n}  20 problems in 20 domains" for n in range(3)]),
+        ("rule", ["high    VNIC001  legacy-emulated-nic  60 problems in 60 domains"]),
     ],
 )  # fmt: skip
 def test_the_fix_is_said_once_for_each_group(by: str, groups: list[str]) -> None:
     text = audit("--group-by", by)
-    heads = [line for line in text.splitlines() if " problems on " in line]
+    heads = [line for line in text.splitlines()[1:] if " problems in " in line]
     assert heads == groups
     assert text.count("server start UUID") == len(groups)
     assert "Found 60 problems (60 high) in 60 of 60 domains" in text
@@ -95,15 +95,16 @@ def test_a_shared_address_is_said(tmp_path: Path) -> None:
             f"<devices>{nic}<model type='virtio'/></interface></devices></domain>"
         )
     text = inside("audit", tmp_path, "--select", "VNIC016", "--group-by", "rule").stdout
-    assert "1: 52:54:00:00:00:01 is the MAC address of NIC 0 of web-1 too" in " ".join(text.split())
+    assert "52:54:00:00:00:01 is the MAC address of NIC 0 of web-1 too" in " ".join(text.split())
 
 
 def test_some_are_named_and_the_rest_counted() -> None:
-    assert "on: web-1, web-2, web-3 and 57 more" in audit("--group-by", "rule")
+    text = audit("--group-by", "rule")
+    assert re.search(r"on: web-1, web-2, web-3(, web-\d+)* and \d+ more\n", text)
     assert "web-20 and 40 more" in audit("--group-by", "rule", "-v")
 
 
-@pytest.mark.parametrize("by", GROUP_BY)
+@pytest.mark.parametrize("by", [by for by in GROUP_BY if by != "domain"])
 def test_twice_as_many_are_no_more_text(cloud: FakeCloud, by: str) -> None:
     few = audit("--group-by", by)
     cloud.clouds["prod"] = [*map(placed, range(1, 4 * SERVERS + 1))]
@@ -114,7 +115,7 @@ def test_twice_as_many_are_no_more_text(cloud: FakeCloud, by: str) -> None:
 def test_groups_are_bounded(cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grouped, "GROUPS", 2)
     text = audit("--group-by", "project")
-    assert "project all others  20 problems on 20" in text
+    assert "project all others  20 problems in 20 domains" in text
     assert "Found 60 problems" in text
     del cloud
 
@@ -130,18 +131,18 @@ def test_different_words_are_counted_apart(cloud: FakeCloud) -> None:
     found = json.loads(
         inside("audit", TARGET, "--select", "VNIC001,VNIC002", "--format", "json").stdout
     )["summary"]["findings"]
-    assert f"{found} problems on {found}" in words
+    assert f"{found} problems in {found} domains" in words
 
 
 def test_markdown_is_grouped_too() -> None:
     text = audit("--group-by", "image", "--format", "markdown")
-    assert "### `image jammy (image-jammy)` (30 problems on 30)" in text
+    assert "### `image jammy (image-jammy)` (30 problems in 30 domains)" in text
     assert text.count("| **high** |") == len(IMAGES)
 
 
 def test_json_keeps_every_finding() -> None:
     text = audit("--group-by", "image", "--format", "json", "--format", "text", "-o", "all.json")
-    assert " problems on " in text
+    assert " problems in " in text
     report = json.loads(Path("all.json").read_text("utf-8"))
     assert len(report["findings"]) == SERVERS
 
@@ -163,7 +164,7 @@ GROUPS = {
 
 @pytest.mark.parametrize("by", GROUPS)
 def test_equal_steps_are_shown_once(by: str) -> None:
-    single = inside("plan", TARGET).stdout
+    single = inside("plan", TARGET, "--diff").stdout
     result = inside("plan", TARGET, "--group-by", by, "-o", "plan.json")
     assert result.returncode == 0
     shown = len(GROUPS[by])
@@ -177,8 +178,8 @@ def test_equal_steps_are_shown_once(by: str) -> None:
 
 
 def test_plans_are_grouped_as_audits_are() -> None:
-    assert set(PLAN_GROUP_BY) == {"change", *GROUP_BY}  # an audit has none
-    assert set(GROUPS) == set(GROUP_BY)
+    assert set(PLAN_GROUP_BY) == {"change", *GROUP_BY} - {"domain", "owner"}
+    assert set(GROUPS) == set(GROUP_BY) - {"domain", "owner"}
 
 
 def test_the_step_on_an_image_is_counted_with_those_on_its_servers(cloud: FakeCloud) -> None:

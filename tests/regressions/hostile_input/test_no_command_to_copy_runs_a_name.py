@@ -142,4 +142,4 @@ def test_a_state_folder_in_the_way_back_is_no_option(
     assert run(["apply", "plan.json", "--yes", "--state=-x y"]) == 0
     (found,) = runs("-x y")
     told = capsys.readouterr().err
-    assert f"Take it back: vnicaudit rollback {found.id} --state './-x y'\n" in told
+    assert f"Undo: vnicaudit rollback {found.id} --state './-x y'\n" in told

@@ -101,7 +101,7 @@ def test_where_nova_manage_is_and_which_uris_are_trusted_is_told_again(capsys: C
     assert isinstance(options, RemedyOptions)
     print_run(done, options, every_platform().kinds())
     assert capsys.readouterr().err.endswith(
-        f"Take it back: vnicaudit rollback {APPLY.id} --state 'my state' --trust-uri "
+        f"Undo: vnicaudit rollback {APPLY.id} --state 'my state' --trust-uri "
         "'qemu+ext:///system?command=x y' --nova-manage ssh://controller --nova-manage-command "
         "'sudo docker exec nova_api nova-manage'\n"
     )

@@ -40,7 +40,7 @@ def applied(capsys: Capture) -> tuple[str, str]:
 
 def test_apply_ends_with_the_command_that_takes_it_back(capsys: Capture) -> None:
     first, told = applied(capsys)
-    assert f"Take it back: vnicaudit rollback {first} --state 'my state'\n" in told
+    assert f"Undo: vnicaudit rollback {first} --state 'my state'\n" in told
 
 
 def test_a_run_that_was_taken_back_reads_undone(capsys: Capture) -> None:
@@ -48,15 +48,15 @@ def test_a_run_that_was_taken_back_reads_undone(capsys: Capture) -> None:
     assert run(["rollback", first, "--yes", "--state", "my state"]) == 0
     back = runs("my state")[0].id
     shown = capsys.readouterr()
-    assert "\n  undone       a  " in shown.out
-    assert "\n1 domain: 1 undone\n" in shown.out
-    assert f"Undo that: vnicaudit rollback {back} --state 'my state'\n" in shown.err
+    assert shown.out.startswith("  undone       a  ")
+    assert f"\nRun {back}: 1 domain: 1 undone\n" in shown.out
+    assert f"Undo the rollback: vnicaudit rollback {back} --state 'my state'\n" in shown.err
     assert run(["runs", "--state", "my state"]) == 0
     lines = capsys.readouterr().out.splitlines()
     rows = [line.split() for line in lines if not line.startswith(" ")]
     assert [row[:2] for row in rows] == [[back, "done"], [first, "undone"]]
     assert run(["runs", first, "--state", "my state"]) == 0
-    assert f"    taken back by run {back}\n" in capsys.readouterr().out
+    assert f"    undone by run {back}\n" in capsys.readouterr().out
     assert run(["runs", first, "--state", "my state", "--format", "json"]) == 0
     (one,) = json.loads(capsys.readouterr().out)["runs"]
     assert (one["outcome"], one["steps"][0]["outcome"]) == ("done", "applied")
@@ -149,7 +149,7 @@ def test_what_is_put_back_as_a_whole_is_shown(capsys: Capture, look: str) -> Non
     shown = capsys.readouterr().out
     assert shown.startswith("a:\n  --- a\n  +++ a\n")
     assert "\n  -      <model type='virtio'/>\n  +      <model type='e1000'/>\n" in shown
-    assert ("a: would be taken back\n" in shown) is (look == "--dry-run")
+    assert ("a: would be undone\n" in shown) is (look == "--dry-run")
     quiet = ["rollback", first, "--restore", look, "--state", "my state", "--quiet"]
     assert run(quiet) == 0
     assert "---" not in capsys.readouterr().out

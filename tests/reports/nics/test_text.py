@@ -14,41 +14,49 @@ from vnicaudit.reports.writer import Options
 TABLE = """\
   NIC  MAC                type          model       vhost    queues  rx    tx
 web-01  libvirt, kvm x86_64 pc-q35-9.2, 4 vCPUs, running
-  0    52:54:00:6b:3c:58  network→unknown  -→rtl8139  no     1       1024→-  -
-  1    vnet7              bridge        virtio      yes→unknown  4   256   1024→256
+x 0    52:54:00:6b:3c:58  network→unknown  -→rtl8139  no     1       1024→-  -
+! 1    vnet7              bridge        virtio      yes→unknown  4   256   1024→256
 odd\\x1b[2J  nova, kvm
-  0    52:54:00:00:00:02  direct        notanic     no       1       -     -
+x 0    52:54:00:00:00:02  direct        notanic     no       1       -     -
     does not start
+
+3 NICs in 2 domains: 2 emulated, 1 virtio
+x emulated, or does not start; ! without vhost, or less than declared
 """
 
 NARROW = """\
 web-01
   libvirt, kvm x86_64 pc-q35-9.2, 4
     vCPUs, running
-  NIC 0  52:54:00:6b:3c:58
+x NIC 0  52:54:00:6b:3c:58
     network→unknown
     model -→rtl8139  vhost no  queues 1
     rx 1024→-  tx -
-  NIC 1  vnet7  bridge
+! NIC 1  vnet7  bridge
     model virtio  vhost yes→unknown
     queues 4  rx 256  tx 1024→256
 odd\\x1b[2J  nova, kvm
-  NIC 0  52:54:00:00:00:02  direct
+x NIC 0  52:54:00:00:00:02  direct
     model notanic  vhost no  queues 1
     rx -  tx -
     does not start
+
+3 NICs in 2 domains: 2 emulated, 1
+  virtio
+x emulated, or does not start; ! without
+  vhost, or less than declared
 """
 
 VERBOSE = """\
 web-01  libvirt, kvm x86_64 pc-q35-9.2, 4 vCPUs, running
-  NIC 0  52:54:00:6b:3c:58  network→unknown  d/web.xml:18
+x NIC 0  52:54:00:6b:3c:58  network→unknown  d/web.xml:18
     model   -→rtl8139  no model declared: libvirt's default on x86_64 q35
     vhost   no         rtl8139 is emulated by QEMU; only virtio has vhost
     queues  1          rtl8139 has one queue
     rx      1024→-     rtl8139 has no virtio ring; libvirt drops rx_queue_size=
                        on it
     tx      -          rtl8139 has no virtio ring
-  NIC 1  vnet7  bridge  d/web.xml:18
+! NIC 1  vnet7  bridge  d/web.xml:18
     model   virtio       as declared
     vhost   yes→unknown  the definition never proves it
     queues  4            as declared
@@ -56,6 +64,9 @@ web-01  libvirt, kvm x86_64 pc-q35-9.2, 4 vCPUs, running
     tx      1024→256     QEMU 7.2.22 cuts it down silently
 router  libvirt, kvm
   no NICs
+
+2 NICs in 2 domains: 1 emulated, 1 virtio
+x emulated, or does not start; ! without vhost, or less than declared
 """
 
 
@@ -71,7 +82,7 @@ def test_a_row_that_does_not_fit_is_spelled_out() -> None:
     text = text_of(Options(width=80))
     assert max(map(width_of, text.splitlines())) <= 80
     assert (
-        "  NIC 1  vnet7  bridge\n"
+        "! NIC 1  vnet7  bridge\n"
         "    model virtio  vhost yes→unknown  queues 4  rx 256  tx 1024→256\n"
     ) in text
 
@@ -89,7 +100,7 @@ def test_verbose_gives_the_reasons_and_domains_without_nics() -> None:
 def test_every_width_is_kept(width: int, verbose: bool) -> None:
     text = text_of(Options(width=width, verbose=verbose))
     assert max(map(width_of, text.splitlines())) <= width
-    assert text.count("does not start") == 1
+    assert text.count("    does not start\n") == 1
     assert "1024→256" in text
 
 

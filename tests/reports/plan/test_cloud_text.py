@@ -83,12 +83,14 @@ openstack:prod
 
 Left out (--verbose names each)
   1 server and 1 image: no driver
+    win-01, win
   1 server: no driver (--include-unsafe plans it)
+    win-02
 
 note: openstack:prod: this user sees the servers of all projects
 
 5 steps on 1 image, 1 flavor and 3 servers: 3 safe, 1 unsafe, 1 for the owner to do; 2 servers and 1
-  image left
+  image left out
 """
 
 
@@ -118,7 +120,7 @@ def test_a_server_without_a_mac_is_a_server() -> None:
 
 def test_the_summary_counts_each_kind() -> None:
     assert summary(replace(PLAN, steps=(IMAGE,), not_planned=NOT_PLANNED[:1])) == (
-        "1 step on 1 image: 1 safe; 1 server left"
+        "1 step on 1 image: 1 safe; 1 server left out"
     )
     assert summary(replace(PLAN, steps=(ASKED, WEB), not_planned=())) == (
         "2 steps on 2 servers: 1 safe, 1 for the owner to do"

@@ -84,13 +84,15 @@ qemu+ssh://kvm2/system
 
 Left out (--verbose names each)
   2 NICs: it is not known whether the guest drives virtio
+    db-01, db-02
   1 NIC: Windows without NetKVM
+    win-02
 
 Could not be read
   qemu+ssh://kvm9/system: cannot connect
 
 4 steps on 3 domains: 1 safe, 1 unsafe, 1 blocked, 1 for the owner to do; 3 NICs
-  left; 1 error while reading
+  left out; 1 error while reading
 """
 
 VERBOSE = """\
@@ -124,7 +126,7 @@ Left out
   1 NIC: Windows without NetKVM
     win-02  NIC 0 52:54:00:00:00:09  VNIC001  qemu:///system
 
-1 step on 1 domain: 1 safe; 3 NICs left
+1 step on 1 domain: 1 safe; 3 NICs left out
 """
 
 
@@ -154,7 +156,7 @@ def test_quiet_leaves_the_summary_away() -> None:
 
 def test_nothing_to_change() -> None:
     assert text_of(EMPTY, Options()) == "Nothing to change\n"
-    assert summary(replace(EMPTY, not_planned=NOT_PLANNED)) == "Nothing to change; 3 NICs left"
+    assert summary(replace(EMPTY, not_planned=NOT_PLANNED)) == "Nothing to change; 3 NICs left out"
 
 
 def test_the_summary_counts_domains_once_and_each_step_once() -> None:

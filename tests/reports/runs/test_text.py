@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,23 +15,23 @@ from tests.reports.runs.records import RECORDS
 from tests.reports.runs.samples import APPLY, BACK, BROKEN, DB, RUNS
 from vnicaudit.model.plan import UnitKind
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.reports.runs.text import counts, render, render_one
+from vnicaudit.reports.runs.text import counts, local_time, render, render_one
 from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options
 
 LIST = """\
-20261121-101500-3f2a  rolled-back  apply restart       2026-11-21T10:15:00Z
+20261121-101500-3f2a  rolled-back  apply restart       2026-11-21 11:15:00
   3 domains: 1 applied, 1 refused, 1 rolled-back; plan sha256:5f5f5f5f5f5f
-20261120-220000-77b0  unfinished   apply next-boot     2026-11-20T22:00:00Z
+20261120-220000-77b0  unfinished   apply next-boot     2026-11-20 23:00:00
   2 domains: 1 unfinished, 1 not-reached; plan sha256:5f5f5f5f5f5f
-20261119-090000-aa01  done         rollback next-boot  2026-11-19T09:00:00Z
+20261119-090000-aa01  done         rollback next-boot  2026-11-19 10:00:00
   1 domain: 1 undone; undoes 20261118-090000-9b1c
 """
 
 ONE = """\
 20261121-101500-3f2a  rolled-back  apply restart
-  started   2026-11-21T10:15:00Z
-  finished  2026-11-21T10:19:12Z
+  started   2026-11-21 11:15:00 CET
+  finished  2026-11-21 11:19:12 CET
   plan      sha256:5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
   targets   qemu:///system, qemu+ssh://kvm2/system
 
@@ -50,6 +52,26 @@ qemu+ssh://kvm2/system
 """
 
 
+@pytest.fixture(autouse=True)
+def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A time zone that is not UTC."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Europe/Zurich")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+def test_a_time_that_is_none_is_shown_as_it_is() -> None:
+    assert local_time("yesterday") == "yesterday"
+
+
+def test_guests_that_wait_for_a_power_cycle_are_counted() -> None:
+    waiting = replace(APPLY.steps[0], waiting=True)
+    text = listed([replace(APPLY, steps=(waiting,))], Options(width=160))
+    assert "1 domain: 1 applied, 1 waiting for a power cycle; plan" in text
+
+
 def listed(runs: list[RunRecord], options: Options) -> str:
     return "".join(render(runs, options))
 
@@ -66,7 +88,7 @@ def test_the_list_has_one_line_per_run_where_it_fits() -> None:
     lines = listed(RUNS, Options(width=160)).splitlines()
     assert [line.split()[0] for line in lines] == [run.id for run in RUNS]
     assert lines[2] == (
-        "20261119-090000-aa01  done         rollback next-boot  2026-11-19T09:00:00Z  "
+        "20261119-090000-aa01  done         rollback next-boot  2026-11-19 10:00:00  "
         "1 domain: 1 undone; undoes 20261118-090000-9b1c"
     )
 

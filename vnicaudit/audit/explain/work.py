@@ -16,6 +16,9 @@ from vnicaudit.model.refs import Ref, nic_index
 from vnicaudit.model.report import Audited, Explanation, ServerName
 from vnicaudit.model.server import CloudServer
 
+_NAMES = 10_000
+"""Names that one may have been meant by a misspelt one."""
+
 
 class ExplainWork(NicsAlone):
     """Looks for the wanted NICs among everything read, and explains each.
@@ -38,10 +41,17 @@ class ExplainWork(NicsAlone):
         self._domain = domain
         self.found: list[Explanation] = []
         self.bare: list[str] = []
+        self.has_domain = False
+        """True once the domain that was asked for was read."""
+        self.names: set[str] = set()
+        """Names of domains, the first of them, where one was asked for."""
 
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
         """Explain the NICs of this domain that are wanted."""
+        if self._domain is not None and len(self.names) < _NAMES:
+            self.names.add(domain.name)
         if self._domain is None or self._domain in _names(domain):
+            self.has_domain = True
             for nic in domain.nics:
                 if self._wanted & {nic.mac, str(nic.index), nic.target_dev}:
                     self.found.append(self._explained(domain, nic, host, target))

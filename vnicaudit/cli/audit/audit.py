@@ -9,6 +9,7 @@ from vnicaudit.cli.audit.fixing import fix_options
 from vnicaudit.cli.audit.request import AuditOptions, request_of
 from vnicaudit.cli.audit.run import audit
 from vnicaudit.cli.options.cloud_filters import cloud_filter_options
+from vnicaudit.cli.options.finding_filters import finding_options
 from vnicaudit.cli.options.output import output_options
 from vnicaudit.cli.options.reading import FileOptions, nova_options, reading_options
 from vnicaudit.cli.options.records import as_record, group
@@ -24,6 +25,9 @@ Examples:
   vnicaudit audit openstack:prod                         servers, images and flavors
   vnicaudit audit openstack:prod --project web --project mail --zone az1
   vnicaudit audit openstack:prod qemu+ssh://cmp1/system nodes/cmp1/nova.conf
+  vnicaudit audit definitions/ --severity high,error --group-by domain
+  vnicaudit audit definitions/ --format concise          a line for each finding
+  vnicaudit audit definitions/ --view full               each finding with its fix
   vnicaudit audit definitions/ --format text --format sarif --output - --output vnic.sarif
   vnicaudit audit qemu:///system --assume-qemu 10.0      before an upgrade
   vnicaudit audit definitions/ --write-baseline known.json
@@ -66,6 +70,7 @@ file_options = group(
 @click.argument("targets", metavar="TARGET...", nargs=-1)
 @reporting_options
 @file_options
+@finding_options
 @cloud_filter_options
 @fix_options
 @redaction_options
@@ -75,7 +80,7 @@ file_options = group(
 @pass_wiring
 @as_record(AuditOptions)
 def command(options: AuditOptions, wiring: Wiring) -> int:
-    """Say what is wrong with the virtual NICs of the TARGETs.
+    """Audit virtual NICs and report findings.
 
     A TARGET is a file or folder of libvirt domain XML, QEMU command lines, logs, ps output,
     nova.conf, KubeVirt manifests, image or flavor definitions (recognised by content), - for

@@ -12,6 +12,7 @@ from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.explain import ExplainWork
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
+from vnicaudit.base.wording import close_to
 from vnicaudit.cli.audit.nics import complain_about, note
 from vnicaudit.cli.options.output import (
     Format,
@@ -113,5 +114,8 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
 def _not_found(work: ExplainWork, nic: str, domain: str | None) -> int:
     if work.bare:
         raise TargetError("; ".join(work.bare))
+    if domain and work.names and not work.has_domain:
+        hint = close_to(domain, sorted(work.names)) or "; `vnicaudit nics` lists them all"
+        raise TargetError(f"there is no domain {domain!r} in what was read{hint}")
     where = f" in the domain {domain!r}" if domain else ""
     raise TargetError(f"no NIC {nic!r}{where} in what was read; `vnicaudit nics` lists them all")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 import msgspec
 
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import NicsWork
+from vnicaudit.base.wording import close_to
 from vnicaudit.cli.options.output import (
-    Format,
     OutputOptions,
-    format_option,
     output_options,
     screen_options,
 )
@@ -26,12 +27,19 @@ from vnicaudit.cli.options.redaction import (
 from vnicaudit.cli.output.stderr import Progress, tell
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.wiring import Wiring, pass_wiring
-from vnicaudit.errors import TargetError
+from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import TargetResult
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import calls_sentence, not_judged_of, notes_of
 from vnicaudit.reports.writer import Options
+
+if TYPE_CHECKING:
+    from vnicaudit.reports.nics.verdict import Verdict
+
+NicsFormat = Literal["text", "json", "csv"]
+NicsOrder = Literal["read", "name", "worst"]
 
 _MAX_NOTES = 100
 
@@ -41,6 +49,8 @@ Examples:
   vnicaudit nics /proc                         what runs on this host
   vnicaudit nics guest.xml --verbose           with the reasons
   vnicaudit nics definitions/ --format json
+  vnicaudit nics definitions/ --wrong --sort worst
+  vnicaudit nics qemu:///system --format csv > nics.csv
   vnicaudit nics openstack:prod                all servers that this user may see
   vnicaudit nics qemu:///system --assume-qemu 10.0"""
 
@@ -49,7 +59,11 @@ class NicsOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit nics``."""
 
     targets: tuple[str, ...]
-    format: Format
+    format: NicsFormat
+    domains: tuple[str, ...]
+    owners: tuple[str, ...]
+    wrong: bool
+    sort: NicsOrder
     redaction: RedactionOptions
     reading: ReadingOptions
     output: OutputOptions
@@ -57,7 +71,36 @@ class NicsOptions(msgspec.Struct, frozen=True):
 
 @click.command("nics", epilog=_EPILOG)
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
-@format_option
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(get_args(NicsFormat)),
+    default="text",
+    show_default=True,
+    help="How to print NICs.",
+)
+@click.option(
+    "--domain",
+    "domains",
+    multiple=True,
+    metavar="NAME",
+    help="Show this domain only (name or UUID). Repeatable.",
+)
+@click.option(
+    "--owner",
+    "owners",
+    multiple=True,
+    metavar="NAME",
+    help="Show domains of this owner only (libvirt, nova, kubevirt…). Repeatable.",
+)
+@click.option("--wrong", is_flag=True, help="Show only domains with a NIC that is marked x or !.")
+@click.option(
+    "--sort",
+    type=click.Choice(get_args(NicsOrder)),
+    default="read",
+    show_default=True,
+    help="Order of domains: as they are read, by name, or worst first.",
+)
 @redaction_options
 @reading_options
 @output_options
@@ -78,8 +121,8 @@ def command(options: NicsOptions, wiring: Wiring) -> int:
     items: Iterator[object] = run.items(options.targets)
     if redactor is not None:
         items = (redactor.record(item) for item in items if isinstance(item, Domain))
-    domains = _noting(items, unknown)
-    for text in _rendered(options.format, domains, style):
+    domains = _selected_domains(_noting(items, unknown), options)
+    for text in _rendered(options, domains, style):
         progress.clear()
         emit(text)
     progress.clear()
@@ -91,6 +134,45 @@ def command(options: NicsOptions, wiring: Wiring) -> int:
     for text in unknown if not style.quiet else ():
         tell(f"Note: {safe(text)}")
     return complain_about(results)
+
+
+def _selected_domains(domains: Iterator[Domain], options: NicsOptions) -> Iterator[Domain]:
+    """The domains that are to be shown, in the order that was asked for. Raises UsageError for a
+    name that no domain has."""
+    from vnicaudit.reports.nics.verdict import VERDICTS
+
+    names: set[str] = set()
+    found: Iterator[Domain] = (
+        domain
+        for domain in domains
+        if _is_wanted(domain, options, names) and not (options.wrong and _worst(domain) == "ok")
+    )
+    if options.sort == "name":
+        found = iter(sorted(found, key=lambda domain: domain.name))
+    elif options.sort == "worst":
+        found = iter(sorted(found, key=lambda domain: VERDICTS.index(_worst(domain))))
+    yield from found
+    for name in options.domains:
+        if name not in names:
+            raise UsageError(f"there is no domain {name!r}{close_to(name, sorted(names))}")
+
+
+def _is_wanted(domain: Domain, options: NicsOptions, names: set[str]) -> bool:
+    """True where a domain is to be shown; ``names`` gets what could be asked for."""
+    if options.domains:
+        own = {domain.name, *filter(None, [domain.uuid])}
+        names |= own
+        if not own & set(options.domains):
+            return False
+    return not options.owners or name_of(domain.declared.owner) in options.owners
+
+
+def _worst(domain: Domain) -> Verdict:
+    from vnicaudit.audit.judging.nic_row import nic_row
+    from vnicaudit.reports.nics.verdict import VERDICTS, verdict_of
+
+    verdicts = (verdict_of(nic_row(domain, nic)) for nic in domain.nics)
+    return min(verdicts, key=VERDICTS.index, default="ok")
 
 
 def _noting(items: Iterable[object], unknown: list[str]) -> Iterator[Domain]:
@@ -132,11 +214,16 @@ def complain_about(results: tuple[TargetResult, ...]) -> int:
     return code
 
 
-def _rendered(name: Format, domains: Iterator[Domain], options: Options) -> Iterator[str]:
-    if name == "json":
+def _rendered(options: NicsOptions, domains: Iterator[Domain], style: Options) -> Iterator[str]:
+    if options.format == "json":
         from vnicaudit.reports.nics import json
 
-        return json.render(domains, options)
+        return json.render(domains, style)
+    if options.format == "csv":
+        from vnicaudit.reports.nics import csv
+
+        return csv.render(domains)
     from vnicaudit.reports.nics import text
 
-    return text.render(domains, options)
+    several = len(options.targets) > 1 or os.path.isdir(options.targets[0])
+    return text.render(domains, style, places=several)

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Protocol
 
 from vnicaudit import __version__
+from vnicaudit.audit.accepting.finding_filter import NO_FILTER, FindingFilter
 from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
 from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
 from vnicaudit.base.clock import timestamp
@@ -119,7 +120,12 @@ def end_of(run: ReportedRun, summary: Summary) -> RunEnd:
 
 
 def with_closing(
-    run: ReportedRun, products: Iterable[object], suppressor: Suppressor, *, whole: bool
+    run: ReportedRun,
+    products: Iterable[object],
+    suppressor: Suppressor,
+    finding_filter: FindingFilter = NO_FILTER,
+    *,
+    whole: bool,
 ) -> Iterator[Audited]:
     """Everything that was audited, and at the end what is to be said of the suppressions; where not
     the ``whole`` was looked at, none is called unused."""
@@ -128,6 +134,7 @@ def with_closing(
             yield product
     closing = suppressor.closing(run.usage, whole=whole)
     if closing is not None:
+        closing = finding_filter.apply(closing)
         run.count_extra(closing)
         yield closing
 
@@ -197,6 +204,9 @@ def _outputs(
             quiet=request.quiet,
             fail_confidence=request.fail_confidence,
             group_by=request.group_by,
+            view=request.view,
+            sort=request.sort,
+            most=request.most,
             wordings=request.platforms.wordings,
             memory=memory,
         )

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from vnicaudit.audit.accepting.finding_filter import FindingFilter
 from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.audit.reading.targets import Target, expanded_targets
 from vnicaudit.cli.audit.fixing import FixOptions, FixRequest, beside_diff, fixing_of
 from vnicaudit.cli.options.cloud_filters import ServerOptions, check_filters, wanted_of
+from vnicaudit.cli.options.finding_filters import FindingOptions, filter_of
 from vnicaudit.cli.options.output import Color, OutputOptions, pairs
 from vnicaudit.cli.options.reading import (
     FileOptions,
@@ -24,6 +26,7 @@ from vnicaudit.cli.output.files import check_different, formats_of
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Confidence
 from vnicaudit.reports.audit.registry import formats
+from vnicaudit.reports.writer import SortBy, View
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline
@@ -39,6 +42,7 @@ class AuditOptions(msgspec.Struct, frozen=True):
     reporting: ReportingOptions
     files: FileOptions
     servers: ServerOptions
+    findings: FindingOptions
     fixes: FixOptions
     redaction: RedactionOptions
     nova: NovaOptions
@@ -61,7 +65,11 @@ class AuditRequest(msgspec.Struct, frozen=True):
     fixing: FixRequest
     redactor: Redactor | None
     color: Color
+    finding_filter: FindingFilter
     group_by: str
+    view: View
+    sort: SortBy
+    most: int | None
     quiet: bool
     verbose: bool
 
@@ -98,7 +106,11 @@ def request_of(
         fixing=fixing,
         redactor=_redactor(options),
         color=options.output.color,
+        finding_filter=filter_of(options.findings),
         group_by=_grouping(reporting.group_by, outputs),
+        view=reporting.view,
+        sort=reporting.sort,
+        most=reporting.most,
         quiet=options.output.quiet,
         verbose=options.output.verbose,
     )
@@ -154,6 +166,9 @@ def _check_chosen(request: AuditRequest) -> None:
     check_filters(wanted, names, request.platforms.targets)
     if wanted.values_by_kind and request.write_baseline:
         raise UsageError(f"--write-baseline with {wanted} would forget all other servers")
+    if request.finding_filter and request.write_baseline:
+        raise UsageError("--write-baseline with --severity, --min-confidence or --owner would "
+                         "forget all other findings")  # fmt: skip
 
 
 def rules_of(

@@ -37,11 +37,13 @@ def audit(request: AuditRequest) -> int:
         rows = any(load(name).NEEDS_ROWS for name, _place in request.outputs)
         work = audit_work(request, regrades=True, with_rows=rows)
         progress = Progress(enabled=not request.quiet)
+        progress.wait_for(request.targets)
         run = AuditRun(work, request.reading.options, progress, done.input)
         reports.start(timestamp("seconds"))
         products = run.items(target.name for target in request.targets)
         whole = not _is_filtered(request)
-        reports.add(with_closing(run, products, work.suppressor, whole=whole), progress.clear)
+        audited = with_closing(run, products, work.suppressor, request.finding_filter, whole=whole)
+        reports.add(audited, progress.clear)
         progress.clear()
         end = replace(end_of(run, _summary(run, request, done)), not_fixed=done.not_fixed)
         end = reports.finish(end)
@@ -62,7 +64,7 @@ def audit_work(request: AuditRequest, *, regrades: bool, with_rows: bool = False
     suppressor = Suppressor(read.settings.suppressions, date.today(), rules, catalogue)
     return AuditWork(
         rules, read.assumptions, suppressor, request.baseline, request.platforms, catalogue,
-        regrades=regrades, with_rows=with_rows,
+        regrades=regrades, with_rows=with_rows, finding_filter=request.finding_filter,
     )  # fmt: skip
 
 

@@ -22,8 +22,8 @@ from vnicaudit.cli.options.nova_manage import NovaManageOptions
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
-    dry_run_format_option,
     output_options,
+    run_format_option,
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
@@ -40,7 +40,7 @@ from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell, telling
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.remedy.apply import print_dry_run, read_plan, split_steps
-from vnicaudit.cli.remedy.run_output import check_format, confirm, print_run, tell_damage
+from vnicaudit.cli.remedy.run_output import confirm, print_run, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.live import LiveOptions
@@ -53,6 +53,12 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.applying.apply import RunContext
 
 CanaryBy = Literal["group", "site", "host", "fleet"]
+_ELSEWHERE = (
+    "fleet apply neither measures changes nor makes any in a cloud. To measure, plan a few hosts "
+    "(vnicaudit fleet plan --limit HOSTS -o few.json), then: vnicaudit apply few.json --bench "
+    "PROFILE. Servers of a cloud: vnicaudit plan openstack:CLOUD -o cloud.json, then: vnicaudit "
+    "apply cloud.json --nova-manage ENDPOINT"
+)
 _NO_CLOUD = NovaManageOptions(None, "nova-manage", 60.0, 1, None)
 
 _EPILOG = """\b
@@ -65,8 +71,11 @@ Examples:
 
 \b
 A run that was interrupted is carried on by the same command; `vnicaudit rollback RUN` takes it
-back. Hosts that did not answer, or that another operator holds, are told; the same command, when
-the run is over, does what is left.
+back. A host where a change is half done stays locked until then. Hosts that did not answer, or
+that another operator holds, are told; the same command, when the run is over, does what is left.
+
+\b
+Measuring (--bench) and changes in a cloud (--nova-manage) are `vnicaudit apply`'s.
 
 \b
 Exit codes: as those of apply."""
@@ -83,6 +92,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     schedule: ScheduleOptions
     canary_by: CanaryBy
     without_host_lock: bool
+    elsewhere: tuple[str, ...]
     connection: ConnectionOptions
     state: str | None
     output: OutputOptions
@@ -104,7 +114,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
 @inventory_options
 @mode_option("next-boot")
 @click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
-@dry_run_format_option
+@run_format_option
 @change_options
 @click.option(
     "--canary-by",
@@ -121,6 +131,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     help="Put no lock on the hosts: for those that can hold none, where nobody else changes them. "
     "Runs of this state folder still keep out of each other's way.",
 )
+@click.option("--bench", "--bench-peer", "--nova-manage", "elsewhere", hidden=True, multiple=True)
 @state_option
 @output_options
 @pass_wiring
@@ -137,7 +148,8 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     from vnicaudit.remedy.applying.journal.past_run import damaged
     from vnicaudit.reports.plan.json import from_json
 
-    check_format(options.schedule, options.format)
+    if options.elsewhere:
+        raise UsageError(_ELSEWHERE)
     chosen = chosen_hosts(options.inventory, sources_of(LiveOptions(), wiring.platforms()))
     check_hosts(chosen.hosts, wiring)
     data = read_plan(options.plan)
@@ -154,7 +166,7 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     _tell_not_applied(not_done)
     if options.schedule.dry_run or not steps:
         units = dry_run_apply(steps, data, context) if steps else ()
-        code = print_dry_run(units, not_done, options.format, options.mode)
+        code = print_dry_run(units, not_done, options.format, options.mode, options.output)
         return code or (RefusedError.exit_code if not_done and not steps else 0)
     hosts = len({step.target for step in steps})
     confirm(
@@ -165,8 +177,9 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     tell_damage(damaged(context.state))
     with hang_up_noted() as halted:
         context = msgspec.structs.replace(context, halted=halted)
-        done = apply(steps, data, context, telling(quiet=quiet))
-    return print_run(done, remedy, context.kinds, refused=bool(not_done))
+        total = len(context.kinds.units(steps))
+        done = apply(steps, data, context, telling(quiet=quiet, total=total))
+    return print_run(done, remedy, context.kinds, refused=bool(not_done), form=options.format)
 
 
 def _context(

@@ -24,6 +24,7 @@ from vnicaudit.cli.fleet.options import (
 )
 from vnicaudit.cli.fleet.sources import sources_of
 from vnicaudit.cli.options.cloud_filters import ServerOptions
+from vnicaudit.cli.options.finding_filters import FindingOptions
 from vnicaudit.cli.options.history import HistoryOptions
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.options.reading import FileOptions, NovaOptions, ReadingOptions
@@ -101,6 +102,7 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
         reporting=options.reporting,
         files=FileOptions(),
         servers=_NO_SERVERS,
+        findings=FindingOptions(),
         fixes=_NO_FIXES,
         redaction=options.redaction,
         nova=NovaOptions(),

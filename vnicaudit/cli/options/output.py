@@ -11,7 +11,7 @@ import msgspec
 from vnicaudit.cli.options.records import Decorator, group
 from vnicaudit.cli.output.stdout import stream
 from vnicaudit.errors import UsageError
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.writer import Options, View
 
 Color = Literal["auto", "always", "never"]
 Format = Literal["text", "json"]
@@ -68,11 +68,13 @@ def _format_option(what: str) -> Decorator:
 format_option = _format_option("it")
 """Of the commands that print one thing, for people or for programs."""
 
-dry_run_format_option = _format_option("a dry run")
-"""Of the commands that print for programs what they would do."""
+run_format_option = _format_option("the run, or the dry run")
+"""Of the commands that print for programs what they did, or would do."""
 
 
-def screen_options(output: OutputOptions, *, group_by: str | None = None) -> Options:
+def screen_options(
+    output: OutputOptions, *, group_by: str | None = None, view: View = "full"
+) -> Options:
     """How to write to standard output."""
     return Options(
         width=terminal_width(),
@@ -80,6 +82,7 @@ def screen_options(output: OutputOptions, *, group_by: str | None = None) -> Opt
         verbose=output.verbose,
         quiet=output.quiet,
         group_by=group_by or "",
+        view=view,
     )
 
 

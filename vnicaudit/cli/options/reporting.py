@@ -12,6 +12,7 @@ from vnicaudit.cli.options.records import group
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.reports.audit.registry import formats
 from vnicaudit.reports.findings.grouped import GROUP_BY, GroupBy
+from vnicaudit.reports.writer import SORT_BY, VIEWS, SortBy, View
 
 
 class ReportingOptions(msgspec.Struct, frozen=True):
@@ -20,6 +21,9 @@ class ReportingOptions(msgspec.Struct, frozen=True):
     formats: tuple[str, ...]
     outputs: tuple[str, ...]
     group_by: GroupBy | None
+    view: View
+    sort: SortBy
+    most: int | None
     selected: tuple[str, ...]
     ignored: tuple[str, ...]
     fail_on: Severity | Literal["never"] | None
@@ -55,8 +59,32 @@ reporting_options = group(
     click.option(
         "--group-by",
         type=click.Choice(GROUP_BY),
-        help="Put equal findings together, with counts, some names and the fix once: by what their "
-        "servers have in common, or by rule. For text and markdown; other formats list each.",
+        help="Report equal findings once, with counts, some names and the fix: by rule, or by what "
+        "they are about. For text and markdown; other formats list each finding.",
+    ),
+    click.option(
+        "--view",
+        envvar="VNICAUDIT_VIEW",
+        type=click.Choice(VIEWS),
+        default="auto",
+        show_default=True,
+        help="How text shows findings. full: each one. short: the answer, then equal ones once, "
+        "worst first. auto: full up to 10 findings, short for more.",
+    ),
+    click.option(
+        "--sort",
+        type=click.Choice(SORT_BY),
+        default="severity",
+        show_default=True,
+        help="Order of grouped findings: worst first, most frequent first, or by name.",
+    ),
+    click.option(
+        "--max",
+        "most",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Show at most N groups, or N findings where each is shown; count the rest. For text "
+        "and concise.",
     ),
     click.option(
         "--select",

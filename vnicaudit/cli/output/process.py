@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import signal
@@ -10,7 +11,24 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+PLAIN = "vnicaudit.plain"
+"""Name of the way in which a terminal gets what its encoding does not have."""
+_INSTEAD = {"→": ">", "←": "<", "…": "...", "─": "-", "│": "|", "├": "|", "└": "|", "µ": "u",
+            "²": "2", "±": "+-", "·": ".", "≤": "<=", "≥": ">="}  # fmt: skip
+"""One column for one column wherever it stands in a table."""
 _HUNG_UP = "the terminal hung up (SIGHUP): what was begun is finished"
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Characters that are as good, and escapes for all others."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    shown = (_INSTEAD.get(one) or one.encode("ascii", "backslashreplace").decode() for one in text)
+    return "".join(shown), error.end
+
+
+codecs.register_error(PLAIN, _plain)
 
 
 def prepare() -> None:
@@ -20,7 +38,7 @@ def prepare() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # a terminal that cannot show a character gets its escape, not a crash
             with suppress(OSError, ValueError):  # it is closed, or another file by now
-                stream.reconfigure(errors="backslashreplace")
+                stream.reconfigure(errors=PLAIN)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _terminated)

@@ -12,16 +12,28 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, get_args
 
 from vnicaudit.base.wording import count
+from vnicaudit.model.runs import Outcome
 
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Target
+
+_IN_FILES = ("path", "stdin", "together")
+"""Kinds of targets that are no live connection."""
 _PATIENCE = 2.0
 """Seconds a reader may take to make room, once; from then on nothing waits for it."""
 QUIET_FOR = 1.0
 """Seconds before the first line of progress is shown: short work shows none."""
 EVERY = 0.2
 """Seconds between two lines of progress."""
+_OUTCOMES = frozenset(get_args(Outcome))
+_EARLY = 3
+"""Of several, so many are done before the rate says anything."""
+_SOON = 5.0
+"""Seconds that need not be announced."""
 _PIECE = 512
 """Bytes written at once: a pipe that can be written to has room for PIPE_BUF, which is no less."""
 
@@ -56,7 +68,7 @@ class _Stderr:
         if self._untold and self._write_in_time(descriptor, _missed(self._untold).encode()):
             self._untold = 0
         if self._untold or not self._write_in_time(
-            descriptor, text.encode(encoding, "backslashreplace")
+            descriptor, text.encode(encoding, stream.errors or "backslashreplace")
         ):
             self._untold += 1
 
@@ -95,15 +107,49 @@ def show(text: str) -> None:
     _STDERR.write(text)
 
 
-def telling(*, quiet: bool) -> Callable[[str, str], None]:
-    """Says on standard error what happens to which domain, one line each."""
+def telling(*, quiet: bool, total: int = 1, undoing: bool = False) -> Callable[[str, str], None]:
+    """Says on standard error what happens to which domain, one line each; of several (``total``)
+    also how many are done, and how long the others will take. ``undoing``: what is applied is the
+    way back."""
     from vnicaudit.reports.safe import safe
 
+    pace = RunPace(total)
+
     def say(name: str, text: str) -> None:
+        word = f"undone{text[len('applied') :]}" if undoing and text.startswith("applied") else text
         if not quiet:
-            tell(safe(f"{name}: {text}"))
+            tell(safe(f"{pace.mark(text)}{name}: {word}"))
 
     return say
+
+
+class RunPace:
+    """How far a run is: counts outcomes, and says at what rate they come."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._started = time.monotonic()
+
+    def mark(self, text: str) -> str:
+        """``[12/300, 4 min left] `` in front of an outcome; of all else, and of one alone,
+        nothing."""
+        if self._total < 2 or text.partition(":")[0] not in _OUTCOMES:
+            return ""
+        self._done += 1
+        seconds = time.monotonic() - self._started
+        left = time_left(self._done, self._total, seconds)
+        return f"[{self._done:,}/{self._total:,}{left and f', {left}'}] "
+
+
+def time_left(done: int, total: int, seconds: float) -> str:
+    """``4 min left`` at the rate so far; empty where that is too early to say, or soon over."""
+    if done < _EARLY or done >= total:
+        return ""
+    left = seconds / done * (total - done)
+    if left < _SOON:
+        return ""
+    return f"{left:.0f} s left" if left < 100 else f"{left / 60:.0f} min left"
 
 
 class Rewritten:
@@ -127,15 +173,34 @@ class Rewritten:
 
 
 class Progress:
-    """Counts domains while they come in; a terminal sees one line that rewrites itself."""
+    """Counts domains while they come in; a terminal sees one line that rewrites itself, and before
+    the first domain how long it has been waited for."""
 
     def __init__(self, *, enabled: bool) -> None:
         self._enabled = enabled and sys.stderr is not None and sys.stderr.isatty()
         self._started = self._shown = time.monotonic()
         self._line = Rewritten()
+        self._arrived = threading.Event()
+        self._lock = threading.Lock()
+
+    def wait_for(self, targets: Sequence[Target]) -> None:
+        """Show that the first target is waited for, every second until something comes. Not where
+        there are files among them: those are read by processes, and this starts a thread."""
+        live = targets and not any(target.kind in _IN_FILES for target in targets)
+        if self._enabled and live:
+            name = targets[0].name
+            threading.Thread(target=self._count_seconds, args=(name,), daemon=True).start()
+
+    def _count_seconds(self, target: str) -> None:
+        while not self._arrived.wait(QUIET_FOR):
+            seconds = time.monotonic() - self._started
+            with self._lock:
+                if not self._arrived.is_set():
+                    self._line.show(f"{target}: no answer yet, {seconds:.0f} s")
 
     def __call__(self, target: str, domains: int) -> None:
         """Note that ``domains`` of ``target`` are done."""
+        self._arrived.set()
         if not self._enabled:
             return
         now = time.monotonic()
@@ -147,4 +212,6 @@ class Progress:
 
     def clear(self) -> None:
         """Take the line away before results are printed."""
-        self._line.clear()
+        with self._lock:
+            self._arrived.set()
+            self._line.clear()

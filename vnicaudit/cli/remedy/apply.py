@@ -13,8 +13,9 @@ from vnicaudit.cli.bench.options import line_options
 from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
 from vnicaudit.cli.options.output import (
     Format,
-    dry_run_format_option,
+    OutputOptions,
     output_options,
+    run_format_option,
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
@@ -34,12 +35,12 @@ from vnicaudit.cli.remedy.apply_bench import (
 from vnicaudit.cli.remedy.apply_cost import design_of, planned_by_history, tell_cost
 from vnicaudit.cli.remedy.apply_shadow import measure_beside, shadow_address, take_shadows_out
 from vnicaudit.cli.remedy.run_output import (
-    check_format,
     code_of_foreseen,
     confirm,
     print_foreseen,
     print_run,
     tell_damage,
+    tell_unchanged,
 )
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
@@ -51,12 +52,14 @@ if TYPE_CHECKING:
     from vnicaudit.model.runs import Foreseen
     from vnicaudit.remedy.applying.apply import RunContext
     from vnicaudit.remedy.applying.kinds import KindTable
+    from vnicaudit.reports.writer import View
 
 _EPILOG = """\b
 Examples:
   vnicaudit apply plan.json --dry-run
   vnicaudit apply plan.json                       define; in effect at the next power cycle
   vnicaudit apply plan.json --mode restart --canary 1 --batch 5 --window 22:00-04:00 --yes
+  vnicaudit apply plan.json --domain mail-01 --domain web-01
   vnicaudit apply plan.json --mode hotswap
   vnicaudit apply plan.json --mode hotswap --bench quick --bench-peer ssh://root@gen1
   vnicaudit apply cloud.json --mode restart --nova-manage ssh://controller
@@ -78,7 +81,17 @@ not speak for it, 130 interrupted."""
 @click.argument("plan", metavar="PLAN", type=click.Path(dir_okay=False))
 @mode_option("next-boot")
 @click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
-@dry_run_format_option
+@click.option(
+    "--domain",
+    "domains",
+    multiple=True,
+    metavar="NAME",
+    help="Apply the steps on this domain, server, image or flavor only (name or UUID). Repeatable.",
+)
+@click.option(
+    "--nic", "macs", multiple=True, metavar="MAC", help="Apply the steps on this NIC only."
+)
+@run_format_option
 @change_options
 @nova_manage_options
 @bench_options
@@ -88,7 +101,7 @@ not speak for it, 130 interrupted."""
 @pass_wiring
 @as_record(ApplyOptions)
 def command(options: ApplyOptions, wiring: Wiring) -> int:
-    """Carry out a PLAN made by `vnicaudit plan`: define, and make it take effect.
+    """Apply a PLAN made by `vnicaudit plan`: redefine, restart or hot-swap, then verify.
 
     Servers of an OpenStack cloud are stopped, changed by nova-manage on a controller, and started.
 
@@ -102,29 +115,30 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     from vnicaudit.remedy.applying.journal.past_run import damaged
     from vnicaudit.reports.plan.json import from_json
 
-    check_format(options.schedule, options.format)
+    _check_format(options)
     data = read_plan(options.plan)
-    plan, kinds = from_json(data, options.plan), wiring.platforms().kinds()
+    whole, kinds = from_json(data, options.plan), wiring.platforms().kinds()
+    plan = replace(whole, steps=chosen_steps(whole.steps, options.domains, options.macs))
     steps, not_done = split_steps(plan, kinds, options.mode, unsafe=options.include_unsafe)
     _print_plan(plan, steps, options)
     for step, why_not in not_done:
         _tell_not_applied(step, why_not)
     if not steps:
-        print_dry_run((), not_done, options.format, options.mode)
+        print_dry_run((), not_done, options.format, options.mode, options.output)
         return RefusedError.exit_code if not_done else 0
     context = run_context(options, wiring, options.mode, options.schedule)
     _check_reachable(steps, context, options)
     trial, address = trial_order(options, wiring.adapters), shadow_address(options.trials)
     if options.schedule.dry_run:
         units = dry_run_apply(steps, data, context)
-        return print_dry_run(units, not_done, options.format, options.mode)
+        return print_dry_run(units, not_done, options.format, options.mode, options.output)
     changed = context.kinds.units(steps)
     design = None if trial is None else design_of(options.trials, trial.profile, changed)
     if trial is not None and design is not None:
         trial = planned_by_history(design, trial, options.mode, changed)
         tell_cost(design, trial, options.mode, changed)
     confirm(
-        f"Apply {len(steps)} of {len(plan.steps)} steps, --mode {options.mode}?",
+        f"Apply {len(steps)} of {len(whole.steps)} steps, --mode {options.mode}?",
         yes=options.schedule.yes,
     )
     tell_damage(damaged(context.state))
@@ -139,10 +153,20 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
             return measure_beside(steps, data, context, trial, address, options) or refused
         trials = None if trial is None else trials_of(trial)
         try:
-            done = apply(steps, data, context, telling(quiet=options.output.quiet), trials)
+            tell_each = telling(quiet=options.output.quiet, total=len(changed))
+            done = apply(steps, data, context, tell_each, trials)
         finally:
             show_trials(trials, options)
-    return print_run(done, options, kinds, refused=bool(not_done))
+    return print_run(done, options, kinds, refused=bool(not_done), form=options.format)
+
+
+def _check_format(options: ApplyOptions) -> None:
+    """Raises UsageError where a measurement would stand in the middle of a document."""
+    if options.format != "text" and options.trials.bench and not options.schedule.dry_run:
+        raise UsageError(
+            "--format json shows no measurement: with --bench, `vnicaudit runs --format json` and "
+            "`vnicaudit bench show` say afterwards what was done"
+        )
 
 
 def _check_reachable(steps: list[Step], context: RunContext, options: ApplyOptions) -> None:
@@ -164,6 +188,34 @@ def read_plan(path: str) -> bytes:
 
     with as_usage_error(path):
         return read_regular(path, MAX_BYTES + 1)
+
+
+def chosen_steps(
+    steps: Sequence[Step], domains: tuple[str, ...], macs: tuple[str, ...]
+) -> tuple[Step, ...]:
+    """The steps on these domains (name or UUID) and NICs; all where none are named. Raises
+    UsageError for one that the plan has no step on."""
+    from vnicaudit.base.wording import close_to
+    from vnicaudit.model.refs import mac_of
+
+    names = {one for step in steps for one in (step.about.name, step.about.id) if one}
+    known = {mac for step in steps for mac in (mac_of(step.about), *_macs(step)) if mac}
+    wanted = frozenset(mac.lower() for mac in macs)
+    for word, among in (*((one, names) for one in domains), *((one, known) for one in wanted)):
+        if word not in among:
+            raise UsageError(f"the plan has no step on {word!r}{close_to(word, sorted(among))}")
+    return tuple(
+        step
+        for step in steps
+        if (not domains or {step.about.name, step.about.id} & set(domains))
+        and (not wanted or {mac_of(step.about), *_macs(step)} & wanted)
+    )
+
+
+def _macs(step: Step) -> tuple[str, ...]:
+    from vnicaudit.model.plan import ServerUnit
+
+    return step.unit.macs if isinstance(step.unit, ServerUnit) else ()
 
 
 def split_steps(
@@ -201,11 +253,17 @@ def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) 
 
 
 def print_dry_run(
-    units: Sequence[Foreseen], not_done: list[tuple[Step, Foreseen]], form: Format, mode: Mode
+    units: Sequence[Foreseen],
+    not_done: list[tuple[Step, Foreseen]],
+    form: Format,
+    mode: Mode,
+    output: OutputOptions,
 ) -> int:
     """The exit code; steps that were not tried are told by then."""
     if form == "text":
-        return print_foreseen(units, "would be applied")
+        code = print_foreseen(units, "would be applied")
+        tell_unchanged(output)
+        return code
     from vnicaudit.reports.runs.dry_run import to_json
 
     others = [why_not for _step, why_not in not_done]
@@ -221,7 +279,8 @@ def _print_plan(plan: Plan, steps: list[Step], options: ApplyOptions) -> None:
     if options.output.quiet or options.format != "text" or sys.stdout is None:
         return
     shown = replace(plan, steps=tuple(steps), not_planned=(), errors=())
-    for text in render(shown, screen_options(options.output)):
+    view: View = "full" if options.output.verbose else "short"
+    for text in render(shown, screen_options(options.output, view=view)):
         emit(text)
     flush()
 

@@ -64,6 +64,8 @@ class ApplyOptions(RemedyOptions, frozen=True, kw_only=True):
     plan: str
     mode: Mode
     include_unsafe: bool
+    domains: tuple[str, ...]
+    macs: tuple[str, ...]
     format: Format
     schedule: ScheduleOptions
     trials: BenchOptions

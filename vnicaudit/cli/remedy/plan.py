@@ -129,6 +129,12 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     "each and servers.csv for all. Nobody is sent anything.",
 )
 @click.option(
+    "--diff",
+    is_flag=True,
+    help="Show every step in full, with its diff, in place of the table; --verbose adds what to "
+    "put into the guest and what was left out, one by one.",
+)
+@click.option(
     "--group-by",
     type=click.Choice(PLAN_GROUP_BY),
     help="Show steps that say the same once, with how many there are and some names. The plan that "
@@ -166,12 +172,14 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
     from vnicaudit.remedy.planning.target_planner import PlanRequest
 
     progress = Progress(enabled=not options.output.quiet)
+    progress.wait_for(targets)
     judges = Judges(*works_of(options.selected, options.ignored, read, platforms))
     wanted = replace(wanted, policy=read.settings.settings.policy)
     request = PlanRequest(judges, wiring.adapters(), read.options, wanted, progress)
     plan = make_plan(targets, platforms.planners, request)
     progress.clear()
-    print_plan(plan, options.plan_file, options.group_by, options.output, "apply {}")
+    print_plan(plan, options.plan_file, options.group_by, options.output, "apply {}",
+               diff=options.diff)  # fmt: skip
     if options.projects:
         _write_projects(plan, options.projects, quiet=options.output.quiet)
     return TargetError.exit_code if plan.errors else 0
@@ -201,6 +209,8 @@ def print_plan(
     group_by: PlanGroupBy | None,
     output: OutputOptions,
     next_command: str,
+    *,
+    diff: bool = False,
 ) -> None:
     """Write the plan where it is to go, print it, and say what comes next: ``next_command``, with
     the plan's file in it."""
@@ -214,9 +224,14 @@ def print_plan(
     would_lose = plan.errors and not plan.steps and holds_plan(path)
     if path and not would_lose:
         write_plan(path, to_json(plan))
-    style = screen_options(output, group_by=group_by)
+    in_full = diff or output.verbose or group_by
+    style = screen_options(output, group_by=group_by, view="full" if in_full else "short")
     for text in render(plan, style):
         emit(text)
+    if plan.steps and not output.quiet:
+        emit(
+            "Nothing has been changed." + ("" if in_full else " Each step in full: --diff.") + "\n"
+        )
     flush()
     if path and would_lose:
         tell(f"{safe(path)} {_LEFT}")

@@ -37,6 +37,7 @@ class PlanCommandOptions(msgspec.Struct, frozen=True):
     accepted: tuple[str, ...]
     include_unsafe: bool
     projects: str | None
+    diff: bool
     group_by: PlanGroupBy | None
     selected: tuple[str, ...]
     ignored: tuple[str, ...]

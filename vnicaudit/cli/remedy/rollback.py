@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
-from vnicaudit.cli.options.output import Format, dry_run_format_option, output_options
+from vnicaudit.cli.options.output import Format, output_options, run_format_option
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.remedy import (
     RemedyOptions,
@@ -22,13 +22,14 @@ from vnicaudit.cli.output.stderr import telling
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.remedy.apply_shadow import take_shadows_out
 from vnicaudit.cli.remedy.run_output import (
-    check_format,
     code_of_foreseen,
     confirm,
+    end_of_run,
     print_foreseen,
-    print_run,
+    print_runs,
     show_change,
     tell_damage,
+    tell_unchanged,
 )
 from vnicaudit.cli.remedy.runs import run_ids
 from vnicaudit.cli.wiring import Wiring, pass_wiring
@@ -86,7 +87,7 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
     "With --mode next-boot unless another is given.",
 )
 @mode_option(None)
-@dry_run_format_option
+@run_format_option
 @change_options
 @nova_manage_options
 @state_option
@@ -94,7 +95,7 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
 @pass_wiring
 @as_record(RollbackOptions)
 def command(options: RollbackOptions, wiring: Wiring) -> int:
-    """Take a RUN back, newest domain first, and prove that all is as it was.
+    """Undo a previous RUN, newest domain first, and prove that all is as it was.
 
     A run that was left in the middle is brought to where it began. A definition that somebody
     changed since is refused.
@@ -105,7 +106,6 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     from vnicaudit.remedy.applying.journal.state import StateFolder
     from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback, rollback
 
-    check_format(options.schedule, options.format)
     run, restore = options.run, options.restore
     found = read_run(StateFolder(options.folder).run(run))
     if restore and options.macs:
@@ -121,9 +121,10 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     if options.schedule.dry_run:
         if options.format != "text":
             return _print_json(dry_run_rollback(run, selection, context), mode)
-        return print_foreseen(
-            dry_run_rollback(run, selection, context, show), "would be taken back"
-        )
+        foreseen = dry_run_rollback(run, selection, context, show)
+        code = print_foreseen(foreseen, "would be undone")
+        tell_unchanged(options.output)
+        return code
     tell_damage(() if found is None else found.damage)
     what = f"Put the originals of run {run} back" if restore else f"Take run {run} back"
     if restore and show is not None:
@@ -133,8 +134,11 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     take_shadows_out(options, wiring.adapters)
     with hang_up_noted() as halted:
         context = replace(context, halted=halted)
-        went = rollback(run, selection, context, telling(quiet=options.output.quiet))
-    codes = [print_run(one, options, context.kinds) for one in went]
+        total = 1 if found is None else len(selection.units_of(found))
+        say = telling(quiet=options.output.quiet, total=total, undoing=True)
+        went = rollback(run, selection, context, say)
+    print_runs(went, options, options.format)
+    codes = [end_of_run(one, options, context.kinds) for one in went]
     return RefusedError.exit_code if RefusedError.exit_code in codes else max(codes)
 
 

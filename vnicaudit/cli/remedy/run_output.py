@@ -19,8 +19,7 @@ from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, Vnicaudi
 from vnicaudit.text.own_commands import command
 
 if TYPE_CHECKING:
-    from vnicaudit.cli.options.output import Format
-    from vnicaudit.cli.options.remedy import ScheduleOptions
+    from vnicaudit.cli.options.output import Format, OutputOptions
     from vnicaudit.model.runs import Foreseen, RunRecord, UnitRun
     from vnicaudit.remedy.applying.kinds import KindTable
     from vnicaudit.remedy.applying.runner import RunResult
@@ -37,11 +36,13 @@ def confirm(question: str, *, yes: bool) -> None:
     if yes:
         return
     if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError("nobody is there to be asked: give --yes")
+        raise UsageError("not a terminal: pass --yes to go ahead without asking")
     try:
         sure = click.confirm(question, err=True)
     except OSError as error:
-        raise UsageError(f"nobody can be asked: {error.strerror}; give --yes") from None
+        raise UsageError(
+            f"cannot ask: {error.strerror}; pass --yes to go ahead without asking"
+        ) from None
     if not sure:
         tell("Nothing was changed.")
         raise click.exceptions.Exit(130)
@@ -63,12 +64,11 @@ def code_of_foreseen(units: Iterable[Foreseen]) -> int:
     return 0 if all(one.outcome in WELL for one in units) else RefusedError.exit_code
 
 
-def check_format(schedule: ScheduleOptions, form: Format) -> None:
-    """Raises UsageError for another format than text of what is done: that is told as it goes."""
-    if form != "text" and not schedule.dry_run:
-        raise UsageError(
-            "--format json is for --dry-run; `vnicaudit runs --format json` says what was done"
-        )
+def tell_unchanged(output: OutputOptions) -> None:
+    """Say that a dry run was one."""
+    if not output.quiet:
+        flush()
+        tell("Dry run: nothing was changed.")
 
 
 def show_change(name: str, diff: str) -> None:
@@ -106,24 +106,48 @@ def print_result(pieces: Callable[[], Iterable[str]]) -> None:
 
 
 def print_run(
-    done: RunResult, options: RemedyOptions, kinds: KindTable, *, refused: bool = False
+    done: RunResult,
+    options: RemedyOptions,
+    kinds: KindTable,
+    *,
+    refused: bool = False,
+    form: Format = "text",
 ) -> int:
     """Print how a run went; the exit code."""
-    from vnicaudit.reports.runs.text import render_one
-    from vnicaudit.reports.safe import safe
+    print_runs([done], options, form)
+    return end_of_run(done, options, kinds, refused=refused)
+
+
+def print_runs(done: Sequence[RunResult], options: RemedyOptions, form: Format) -> None:
+    """Print how runs went, for people or as one document."""
 
     def pieces() -> Iterator[str]:
-        return render_one(done.run, screen_options(options.output))
+        from vnicaudit.reports.runs.json import to_json
+        from vnicaudit.reports.runs.outcome import render_outcome
+
+        runs = [one.run for one in done]
+        if form == "json":
+            yield to_json(runs).decode()
+        for run in runs if form == "text" else ():
+            yield from render_outcome(run, screen_options(options.output))
 
     print_result(pieces)
+
+
+def end_of_run(
+    done: RunResult, options: RemedyOptions, kinds: KindTable, *, refused: bool = False
+) -> int:
+    """Say what can be done next; the exit code of the run."""
+    from vnicaudit.reports.safe import safe
+
     if not options.output.quiet:
         _tell_next(done.run, kinds, options)
     if done.stopped:
         tell(safe(f"Stopped: {done.stopped}"))
     if done.run.outcome == "unfinished" and not done.is_lost:
-        back = f", {_follow_up(f'rollback {done.run.id}', done.run, kinds, options)} takes it back"
+        back = f", {_follow_up(f'rollback {done.run.id}', done.run, kinds, options)} undoes it"
         tell(
-            f"Run {done.run.id} is unfinished: the same command goes on with it"
+            f"Run {done.run.id} is unfinished: the same command resumes it"
             + ("" if done.taken_back else back)
         )
     if done.taken_back:
@@ -142,7 +166,7 @@ def _tell_next(run: RunRecord, kinds: KindTable, options: RemedyOptions) -> None
         tell(safe(f"Waiting to be powered off and on: {names}"))
         tell(f"Look later: {_follow_up(f'runs --verify {run.id}', run, kinds, options)}")
     if any(unit.outcome == "applied" and unit.undone_by is None for unit in run.steps):
-        again = "Undo that" if run.kind == "rollback" else "Take it back"
+        again = "Undo the rollback" if run.kind == "rollback" else "Undo"
         tell(f"{again}: {_follow_up(f'rollback {run.id}', run, kinds, options)}")
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vnicaudit.base.wording import count
 from vnicaudit.cli.options.nova_manage import nova_manage_options
 from vnicaudit.cli.options.output import (
     Format,
@@ -20,7 +21,7 @@ from vnicaudit.cli.options.state import state_folder, state_option
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell, telling
 from vnicaudit.cli.output.stdout import emit
-from vnicaudit.cli.remedy.run_output import print_result, tell_damage
+from vnicaudit.cli.remedy.run_output import confirm, print_result, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import (
     RefusedError,
@@ -49,6 +50,7 @@ Examples:
   vnicaudit runs --format json
   vnicaudit runs --verify 20261121-101500-3f2a    is it in effect by now?
   vnicaudit runs --recover                        after a crash, from a service unit
+  vnicaudit runs --prune 1y                       remove runs older than a year
 
 \b
 Exit codes: 0 (with --verify: all is in effect, or was taken back; with --recover: nobody is
@@ -74,6 +76,8 @@ class RunsOptions(RemedyOptions, frozen=True, kw_only=True):
     run: str | None
     verify: bool
     recover: bool
+    prune: str | None
+    yes: bool
     format: Format
 
 
@@ -90,6 +94,13 @@ class RunsOptions(RemedyOptions, frozen=True, kw_only=True):
     help="Finish what a process that died left in the middle, without asking; begin nothing. For a "
     "service unit or a watchdog.",
 )
+@click.option(
+    "--prune",
+    metavar="TIME",
+    help="Remove runs that ended longer ago than this (90d, 8w, 2y): they can no longer be undone. "
+    "Unfinished and damaged runs stay.",
+)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask before --prune removes runs.")
 @format_option
 @state_option
 @connection_options
@@ -98,7 +109,7 @@ class RunsOptions(RemedyOptions, frozen=True, kw_only=True):
 @pass_wiring
 @as_record(RunsOptions)
 def command(options: RunsOptions, wiring: Wiring) -> int:
-    """List what was applied and undone, newest first, or show one RUN domain by domain.
+    """List past runs and their results, newest first, or show one RUN domain by domain.
 
     For each domain: what became of it, what was looked at afterwards, and how long it was down.
     """
@@ -106,6 +117,8 @@ def command(options: RunsOptions, wiring: Wiring) -> int:
     from vnicaudit.remedy.applying.journal.past_run import damaged
     from vnicaudit.remedy.applying.journal.state import StateFolder
 
+    if options.prune is not None:
+        return _prune(options.prune, options)
     if options.verify or options.recover:
         return _check_or_recover(options, wiring)
     found = runs(options.folder)
@@ -118,6 +131,28 @@ def command(options: RunsOptions, wiring: Wiring) -> int:
         emit(to_json(found).decode())
     else:
         _print(found, screen_options(options.output), whole=options.run is not None)
+    return 0
+
+
+def _prune(keep: str, options: RunsOptions) -> int:
+    """Remove old runs, after a question; the exit code."""
+    from datetime import datetime, timedelta, timezone
+
+    from vnicaudit.cli.history.prune import days_of
+    from vnicaudit.remedy.applying.journal.state import StateFolder
+    from vnicaudit.remedy.applying.pruning import old_runs, remove_runs
+
+    if options.run is not None or options.verify or options.recover or options.format != "text":
+        raise UsageError("--prune removes old runs: give it without RUN, --verify and --format")
+    before = datetime.now(timezone.utc) - timedelta(days=days_of(keep, "--prune"))
+    found = old_runs(StateFolder(options.folder), before)
+    if not found:
+        emit(f"No run ended more than {keep} ago\n")
+        return 0
+    what = f"{count(len(found), 'run')} that ended more than {keep} ago"
+    confirm(f"Remove {what}? They can no longer be undone.", yes=options.yes)
+    remove_runs(found)
+    emit(f"Removed {what}\n")
     return 0
 
 

@@ -93,7 +93,7 @@ class Runner:
         self._finish_open()
         of_sources = {unit.key for unit in units if self._is_source(unit)}
         while left := [unit for unit in units if unit.key not in self._results]:
-            self._drivers.leave_all_but({unit.target for unit in left})
+            self._drivers.leave_all_but({unit.target for unit in left}, self._found.request.id)
             done = [unit for unit in units if unit.key in self._results]
             guests = [self._placed(unit) for unit in done if unit.key not in of_sources]
             sources = [self._results[unit.key] for unit in done if unit.key in of_sources]
@@ -175,9 +175,9 @@ class Runner:
                 self._tell_remaining(
                     unit.name, f"unfinished: {unit.message}" if unit.message else "unfinished"
                 )
-        after = "the same command goes on with it"
+        after = "the same command resumes it"
         self._tell_remaining(
-            f"run {run.id}", f"{after}, {self._found.rollback_command()} takes it back"
+            f"run {run.id}", f"{after}, {self._found.rollback_command()} undoes it"
         )
 
     def _work(self, unit: UnitRequest) -> Callable[[], None]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 from vnicaudit.model.domain import Domain
 from vnicaudit.remedy.planning.options import PlanOptions
+
+_KNOWN = 10_000
+"""Names that one may have been meant by a misspelt one."""
 
 
 class RequestedTargets:
@@ -13,12 +17,15 @@ class RequestedTargets:
     def __init__(self, options: PlanOptions) -> None:
         self._options = options
         self._named: set[str] = set()
+        self._known: set[str] = set()
         self._macs: dict[str | None, Domain] = {}
 
     def add(self, name: str, id: str | None) -> bool:
         """Something that has no NIC of its own (an image, a flavor), by its name and id. Whether it
         is to be planned."""
         self._named |= self._options.names_of(name, id)
+        if self._options.domains and len(self._known) < _KNOWN:
+            self._known.add(name)
         return self._options.takes(name, id)
 
     def add_domain(self, domain: Domain, running: Domain | None = None) -> None:
@@ -41,6 +48,10 @@ class RequestedTargets:
         macs = [mac for mac in self._options.macs if mac not in self._macs]
         where = "the domains that are named" if self._options.domains else "the targets"
         return [
-            *(f"no domain of the targets is called {name!r} (--domain)" for name in domains),
+            *(
+                f"no domain of the targets is called {name!r} (--domain)"
+                f"{close_to(name, sorted(self._known))}"
+                for name in domains
+            ),
             *(f"no NIC in {where} has the MAC address {mac} (--nic)" for mac in macs),
         ]

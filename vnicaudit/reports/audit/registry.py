@@ -10,6 +10,7 @@ from vnicaudit.reports.writer import Format, Options, ReportWriter
 
 if TYPE_CHECKING:
     from vnicaudit.reports.formats import (
+        concise,
         csv,
         github,
         gitlab,
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     )
 
     _CHECKED: tuple[Format, ...] = (
-        csv, github, gitlab, html, json, junit, markdown, openmetrics, prometheus, sarif, text,
+        concise, csv, github, gitlab, html, json, junit, markdown, openmetrics, prometheus, sarif,
+        text,
     )  # fmt: skip
 
 _FORMATS: Registry[Format] = Registry("format", vnicaudit.reports.formats, Format)

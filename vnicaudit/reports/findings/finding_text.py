@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from vnicaudit.model.finding import (
-    ALL_BUT_THE_MODEL,
-    EVERY_RULE,
-    Crashed,
-    Finding,
-    Severity,
-    Skipped,
-)
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Crashed, Finding, Skipped
 from vnicaudit.model.report import Suppressed
-from vnicaudit.reports.findings.grouped import EqualFindings, names_of
+from vnicaudit.reports.findings.grouped import (
+    MANY_NAMES,
+    EqualFindings,
+    RuleKey,
+    names_of,
+    names_within,
+)
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.columns import padded_cell
@@ -41,22 +40,50 @@ class FindingText:
         if finding.related:
             places = ", ".join(safe(str(place)) for place in finding.related)
             text += self._labelled("see also", places, "quiet")
-        if finding.fix:
-            text += self._labelled(fix_label(finding), safe(finding.fix), "fix")
+        return text + self._fix(fix_label(finding), finding.fix)
+
+    def group(self, key: RuleKey, same: EqualFindings, about: str = "") -> str:
+        """Equal findings: how many, what is wrong and what to do once, and on which. ``about``:
+        how many, where they are a group of their own."""
+        words = [*key[1:], about] if about else [key[1], f"{same.count:,}", key[2]]
+        text = self._line(key[0], *words, head="" if about else _HEAD)
+        text += "".join(map(self._body, _messages(same)))
+        text += self._equal_fixes(same)
+        return text + self._labelled("on", safe(self._names(same)), "quiet")
+
+    def _equal_fixes(self, same: EqualFindings) -> str:
+        """The most frequent fix; how many are unsafe, and the most frequent reason."""
+        fixes, risks = same.fixes, same.risks
+        words = {(one.label, one.fix) for one in same.wordings}
+        if len(words) == 1 or not fixes:
+            return self._fix(*words.pop())
+        (fix, number), *_more = fixes
+        label = "fix" if number == same.count else f"fix ({number:,} of {same.count:,})"
+        text = self._labelled(label, safe(fix), "fix")
+        if risks:
+            (risk, number), *_more = risks
+            label = f"unsafe ({number:,} of {same.count:,})"
+            text += self._labelled(label, safe(risk), "medium")
         return text
 
-    def group(self, key: tuple[Severity, str, str], same: EqualFindings) -> str:
-        """Equal findings: how many, what is wrong and what to do once, and on which."""
-        severity, rule, name = key
-        text = self._line(severity, rule, f"{same.count:,}", safe(name))
-        for (message, label, fix), number in same.wordings.items():
-            many = f"{number:,}: " if len(same.wordings) > 1 or same.others else ""
-            text += self._body(safe(f"{many}{message}"))
-            if fix:
-                text += self._labelled(label, safe(fix), "fix")
-        if same.others:
-            text += self._body(f"{same.others:,}: in other words (each without --group-by)")
-        return text + self._labelled("on", safe(names_of(same)), "quiet")
+    def one_line(self, key: RuleKey, same: EqualFindings, about: str) -> str:
+        """Equal findings in numbers, and on which as far as there is room."""
+        words = (*key[1:], about)
+        used = SEVERITY + sum(len(safe(word)) + 2 for word in words)
+        names = safe(names_of(same))
+        fits = used + 2 + len(names) <= self._width
+        return self._line(key[0], *words, names if fits else "", head="")
+
+    def _names(self, same: EqualFindings) -> str:
+        if same.count == 1:
+            name = same.names[0]
+            return same.place if same.place.startswith(name) else f"{name}  {same.place}"
+        if self._verbose:
+            return names_of(same, most=MANY_NAMES)
+        return names_within(same, self._width - len(_BODY) - len("on: "))
+
+    def _fix(self, label: str, fix: str) -> str:
+        return self._labelled(label, safe(fix), _fix_style(label)) if fix else ""
 
     def suppressed(self, entry: Suppressed) -> str:
         """A finding that somebody accepted, with who says so."""
@@ -82,11 +109,11 @@ class FindingText:
             finding.severity, finding.rule, name, nic_label(finding.about), place, *more
         )
 
-    def _line(self, severity: str, rule: str, *more: str) -> str:
+    def _line(self, severity: str, rule: str, *more: str, head: str = _HEAD) -> str:
         pieces = [padded_cell(Part(severity, style=severity), SEVERITY, self._paint)]
         pieces.append(Piece(rule, self._paint("name", rule)))
         pieces.extend(Piece(word, word) for word in map(safe, more) if word)
-        return fold(pieces, self._width, _HEAD, _BODY, "  ")
+        return fold(pieces, self._width, head, _BODY, "  ")
 
     def _body(self, text: str) -> str:
         return wrap(text, self._width, _BODY, _BODY)
@@ -94,3 +121,20 @@ class FindingText:
     def _labelled(self, label: str, text: str, style: str) -> str:
         lead = Piece(label, self._paint(style, label))
         return with_lead(lead, f": {text}", self._width, _BODY, _HANG)
+
+
+def _messages(same: EqualFindings) -> list[str]:
+    """Two lines at most: the most frequent messages, each with how many have it."""
+    messages = same.messages
+    if len(messages) == 1 and not same.others:
+        return [safe(messages[0][0])]
+    shown = messages[: 1 if same.others or len(messages) > 2 else 2]
+    lines = [safe(f"{number:,}: {message}") for message, number in shown]
+    if more := same.count - sum(number for _message, number in shown):
+        lines.append(f"{more:,}: in other words (--view full has each)")
+    return lines
+
+
+def _fix_style(label: str) -> str:
+    """Nobody takes an unsafe fix for a safe one by its colour."""
+    return "fix" if label == "fix" else "medium"

@@ -4,110 +4,211 @@ to do, once. Memory grows with the groups, which are bounded, and not with the f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Literal, get_args
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, get_args
 
 from vnicaudit.base.wording import count
 from vnicaudit.knowledge.fixes.owners import Wordings
+from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.model.finding import Finding, Severity
+from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited
-from vnicaudit.reports.wording import WORST_FIRST, fix_label, message_of, name_and_id
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.tally import SCOPE_WORD
+from vnicaudit.reports.wording import (
+    WORST_FIRST,
+    fix_label,
+    message_of,
+    name_and_id,
+    nic_label,
+)
+from vnicaudit.reports.writer import Options, SortBy
 
-GroupBy = Literal["image", "flavor", "project", "host", "rule"]
+GroupBy = Literal["rule", "domain", "host", "owner", "image", "flavor", "project"]
 GROUP_BY: tuple[GroupBy, ...] = get_args(GroupBy)
 
 GROUPS = 5_000
 """Groups that are told apart; what would be one more goes to those that are put together."""
 NAMES = 3
-"""Of those that have a finding, as many are named; with ``--verbose`` more."""
-_MANY_NAMES = 20
-_WORDINGS = 3
-"""Messages of one rule in one group that are shown."""
+"""Of those that have a finding, as many are named at least; with ``--verbose`` more."""
+MANY_NAMES = 20
+_WORDINGS = 40
+"""Messages and fixes of one rule in one group that are told apart."""
 _OTHERS = "all others"
 _NO_SERVER = "no server of a cloud"
 _NOT_TOLD = "not told"
 
+RuleKey = tuple[Severity, str, str]
+"""Severity, id and name of a rule."""
 
-class EqualFindings:
-    """Findings of one rule in one group: ``wordings`` are messages and fixes, with how many have
-    each, ``others`` how many have yet another; ``names`` are the first who have it."""
 
-    def __init__(self) -> None:
-        self.count = self.subjects = self.others = 0
-        self.wordings: Counter[tuple[str, str, str]] = Counter()
+class FindingWords(NamedTuple):
+    """How a finding is worded. ``label`` and ``fix`` belong together; ``edit`` is the fix without
+    why it is unsafe, ``risk`` that reason; empty: there is none."""
+
+    message: str
+    label: str = ""
+    fix: str = ""
+    edit: str = ""
+    risk: str = ""
+
+
+class NamedSubjects:
+    """Subjects of which the first are named, and the others counted."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.subjects = 0
         self.names: list[str] = []
+        self.place = ""
+        """NIC and place of the first finding."""
 
-    def add(self, words: tuple[str, str, str]) -> None:
+    def add(self, name: str) -> None:
+        """Count one, and keep its name while there is room."""
+        self.subjects += 1
+        if len(self.names) < self._most:
+            self.names.append(name)
+
+
+class EqualFindings(NamedSubjects):
+    """Findings of one rule in one group: ``wordings`` are messages, labels of fixes and fixes, with
+    how many have each, ``others`` how many have yet another; ``names`` are the first who have
+    it."""
+
+    def __init__(self, names: int) -> None:
+        super().__init__(names)
+        self.count = self.others = 0
+        self.wordings: Counter[FindingWords] = Counter()
+
+    def take(self, words: FindingWords, finding: Finding) -> None:
         """Count one finding with these words."""
         self.count += 1
+        if self.count == 1:
+            self.place = "  ".join(filter(None, (nic_label(finding.about), str(finding.location))))
         if words in self.wordings or len(self.wordings) < _WORDINGS:
             self.wordings[words] += 1
         else:
             self.others += 1
 
+    @property
+    def messages(self) -> list[tuple[str, int]]:
+        """Each message and how many have it, the most frequent first."""
+        return _counted((words.message, number) for words, number in self.wordings.items())
+
+    @property
+    def fixes(self) -> list[tuple[str, int]]:
+        """Each fix without why it is unsafe, and how many have it, the most frequent first."""
+        return _counted((words.edit, number) for words, number in self.wordings.items())
+
+    @property
+    def risks(self) -> list[tuple[str, int]]:
+        """Why fixes are unsafe, and how many are, the most frequent reason first."""
+        return _counted((words.risk, number) for words, number in self.wordings.items())
+
+
+def _counted(words: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    counts: Counter[str] = Counter()
+    for word, number in words:
+        if word:
+            counts[word] += number
+    return counts.most_common()
+
+
+class FindingGroup(NamedTuple):
+    """``about``: what is in it in numbers; ``rules``: worst first. ``name`` is empty where all
+    findings are one group."""
+
+    name: str
+    about: str
+    rules: list[tuple[RuleKey, EqualFindings]]
+
 
 class Groups:
-    """Findings by image, flavor, project, host or rule."""
+    """Findings by rule, or by what those have in common that they are about."""
 
-    def __init__(self, by: GroupBy, wordings: Wordings, *, names: int = NAMES) -> None:
+    def __init__(
+        self, by: GroupBy, wordings: Wordings, *, names: int = NAMES, sort: SortBy = "severity"
+    ) -> None:
         self._by: GroupBy = by
         self._wordings = wordings
         self._names = names
-        self._found: dict[str, dict[tuple[Severity, str, str], EqualFindings]] = {}
-        self._subjects: Counter[str] = Counter()
+        self._sort: SortBy = sort
+        self._found: dict[str, dict[RuleKey, EqualFindings]] = {}
+        self._scopes: dict[str, Counter[str]] = {}
 
     def add(self, audited: Audited) -> None:
         """Take the findings of one."""
-        if not audited.findings:
-            return
-        met: set[tuple[str, tuple[Severity, str, str]]] = set()
-        place = self._place(audited)
-        groups = set()
+        met: set[tuple[str, RuleKey]] = set()
+        place = self._place(audited) if audited.findings else ""
         for finding in audited.findings:
-            group = f"{finding.rule} {finding.name}" if self._by == "rule" else place
-            if group not in self._found and len(self._found) >= GROUPS:
-                group = _OTHERS
-            groups.add(group)
             key = (finding.severity, finding.rule, finding.name)
-            same = self._found.setdefault(group, {}).setdefault(key, EqualFindings())
-            same.add(self._wording(finding, audited))
+            group = self._bounded(" ".join(key) if self._by == "rule" else place)
+            same = self._found.setdefault(group, {}).setdefault(key, EqualFindings(self._names))
+            same.take(self._wording(finding, audited), finding)
             if (group, key) not in met:
                 met.add((group, key))
-                same.subjects += 1
-                if len(same.names) < self._names:
-                    same.names.append(audited.subject)
-        self._subjects.update(groups)
+                same.add(audited.subject)
+        for group in {group for group, _key in met}:
+            self._scopes.setdefault(group, Counter())[audited.scope] += 1
 
-    def groups(
-        self,
-    ) -> Iterator[tuple[str, str, list[tuple[tuple[Severity, str, str], EqualFindings]]]]:
-        """Name, what is in it in numbers, and the rules: those with most first."""
-        for name, rules in sorted(
-            self._found.items(), key=lambda item: (-self._subjects[item[0]], item[0])
-        ):
-            problems = sum(same.count for same in rules.values())
-            about = f"{count(problems, 'problem')} on {self._subjects[name]:,}"
-            ordered = sorted(
-                rules.items(),
-                key=lambda item: (WORST_FIRST.index(item[0][0]), -item[1].count, item[0][1]),
+    def groups(self) -> Iterator[FindingGroup]:
+        """Worst first, or as they are to be sorted; in a group the worst rule first."""
+        ordered = (
+            FindingGroup(
+                name, self._about(name, rules.values()), sorted(rules.items(), key=_badness)
             )
-            yield name if self._by == "rule" else f"{self._by} {name}", about, ordered
+            for name, rules in self._found.items()
+        )
+        for group in sorted(ordered, key=self._rank):
+            yield group._replace(name="" if self._by == "rule" else self._title(group.name))
 
-    def _wording(self, finding: Finding, audited: Audited) -> tuple[str, str, str]:
-        """Message, label of the fix, and fix of a finding, in words that name no particular
-        server."""
-        if not finding.fix:
-            return message_of(finding), "", ""
-        named, fix = audited.fix_names, finding.fix
+    def _rank(self, group: FindingGroup) -> tuple[object, ...]:
+        number = -self._scopes[group.name].total()
+        (severity, rule, _name), _same = group.rules[0]
+        worst = WORST_FIRST.index(severity)
+        first = rule if self._by == "rule" else group.name
+        return {
+            "severity": (worst, number, first),
+            "number": (number, worst, first),
+            "name": (first, worst),
+        }[self._sort]
+
+    def _bounded(self, group: str) -> str:
+        return group if group in self._found or len(self._found) < GROUPS else _OTHERS
+
+    def _title(self, name: str) -> str:
+        return name if self._by == "domain" else f"{self._by} {name}"
+
+    def _about(self, name: str, rules: Iterable[EqualFindings]) -> str:
+        """``60 problems in 60 domains``."""
+        problems = sum(same.count for same in rules)
+        if self._by == "domain":
+            return count(problems, "problem")
+        scopes = self._scopes[name]
+        where = ", ".join(count(scopes[scope], word) for scope, word in SCOPE_WORD.items()
+                          if scopes[scope])  # fmt: skip
+        return f"{count(problems, 'problem')} in {where}"
+
+    def _wording(self, finding: Finding, audited: Audited) -> FindingWords:
+        """The words of a finding, which name no particular server."""
+        message, fix, change = message_of(finding), finding.fix, finding.change
+        if not fix:
+            return FindingWords(message)
+        named = audited.fix_names
         if named.server_id or named.image_id:
             anyone = named._replace(any_server=True, any_image=self._by != "image")
             fix = self._wordings.said_for(finding, anyone)
-        return message_of(finding), fix_label(finding), fix
+        risk = "" if change is None or change.safe else change.reason
+        edit = fix.removesuffix(f" {unsafe_because(risk)}") if risk else fix
+        return FindingWords(message, fix_label(finding), fix, edit, risk)
 
     def _place(self, audited: Audited) -> str:
         """The group that all of one belongs to."""
         by, placed = self._by, audited.placed
+        if by == "owner":
+            return name_of(audited.owner)
+        if by == "domain":
+            place = audited.findings[0].location
+            return name_and_id(audited.subject, place.file or audited.target)
         if audited.scope == by:
             return name_and_id(audited.subject, audited.uuid or "")
         if placed is None:
@@ -121,19 +222,33 @@ class Groups:
         return found or _NOT_TOLD
 
 
-def groups_of(options: Options) -> Groups | None:
-    """The groups that a report is to fill; None where each finding stands by itself. Raises
-    ValueError where nothing says how a fix is worded for several."""
-    if options.group_by not in GROUP_BY:
+def _badness(item: tuple[RuleKey, EqualFindings]) -> tuple[int, int, str]:
+    (severity, rule, _name), same = item
+    return WORST_FIRST.index(severity), -same.count, rule
+
+
+def groups_of(options: Options, *, by_rule: bool = False) -> Groups | None:
+    """The groups that a report is to fill: those of ``--group-by``, else by rule where ``by_rule``
+    says so; None where each finding stands by itself. Raises ValueError where nothing says how a
+    fix is worded for several."""
+    by: GroupBy = options.group_by if options.group_by in GROUP_BY else "rule"
+    if options.group_by not in GROUP_BY and not by_rule:
         return None
     if options.wordings is None:
         raise ValueError("grouped findings need wordings")
-    names = _MANY_NAMES if options.verbose else NAMES
-    return Groups(options.group_by, options.wordings, names=names)
+    return Groups(by, options.wordings, names=MANY_NAMES, sort=options.sort)
 
 
-def names_of(same: EqualFindings) -> str:
+def names_of(same: NamedSubjects, *, most: int = NAMES) -> str:
     """``web-1, web-2, web-3 and 97 more``."""
-    shown = ", ".join(same.names)
-    more = same.subjects - len(same.names)
+    shown = ", ".join(same.names[:most])
+    more = same.subjects - min(most, len(same.names))
     return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def names_within(same: NamedSubjects, width: int) -> str:
+    """As many names as fit that many columns, and NAMES at least."""
+    most = len(same.names)
+    while most > NAMES and len(names_of(same, most=most)) > width:
+        most -= 1
+    return names_of(same, most=most)

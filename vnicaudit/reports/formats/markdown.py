@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Crashed, Finding, Severity
+from vnicaudit.model.finding import Crashed, Finding
 from vnicaudit.model.refs import NicRef, Ref
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.findings.grouped import EqualFindings, groups_of, names_of
+from vnicaudit.reports.findings.grouped import (
+    MANY_NAMES,
+    NAMES,
+    EqualFindings,
+    RuleKey,
+    groups_of,
+    names_of,
+)
 from vnicaudit.reports.safe import markdown, markdown_code
 from vnicaudit.reports.table.markdown import table_text
 from vnicaudit.reports.table.model import Cell, Part, Row, Table
@@ -31,6 +38,8 @@ NAMES_NOT_JUDGED = True
 NEEDS_ROWS = False
 
 _GROUP = ("Severity", "Rule", "Number", "Problem", "On")
+_WORDINGS = 3
+"""Messages and fixes of one rule in one group that are shown."""
 _TABLE = ("Severity", "Rule", "NIC", "Problem", "Place")
 
 
@@ -43,6 +52,7 @@ class _Markdown:
     def __init__(self, options: Options) -> None:
         self._tally = Tally()
         self._groups = groups_of(options)
+        self._names = MANY_NAMES if options.verbose else NAMES
 
     def start(self, run: RunInfo) -> str:
         del run
@@ -63,8 +73,9 @@ class _Markdown:
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         for name, about, rules in () if self._groups is None else self._groups.groups():
-            rows = tuple(_group(key, same) for key, same in rules)
-            yield _titled(name, markdown(about), Table("", _GROUP, rows))
+            rows = tuple(_group(key, same, self._names) for key, same in rules)
+            title = name or f"{rules[0][0][1]} {rules[0][0][2]}"
+            yield _titled(title, markdown(about), Table("", _GROUP, rows))
         errors = [error for target in end.targets for error in unread_of(target)]
         if errors:
             yield "### Could not be read\n\n"
@@ -93,15 +104,22 @@ def _titled(name: str, about: str, table: Table) -> str:
     return f"### {markdown_code(name)} ({about})\n\n{''.join(table_text(table, tight=True))}"
 
 
-def _group(key: tuple[Severity, str, str], same: EqualFindings) -> Row:
+def _group(key: RuleKey, same: EqualFindings, names: int) -> Row:
     severity, rule, _name = key
     texts = []
-    for (message, label, fix), number in same.wordings.items():
-        many = f"{number:,}: " if len(same.wordings) > 1 or same.others else ""
-        texts += [Part(f"{many}{message}"), Part(fix and f"{label}: {fix}", "note")]
-    if same.others:
-        texts.append(Part(f"{same.others:,}: in other words"))
-    return Row((_strong(severity), rule, f"{same.count:,}", tuple(texts), names_of(same)))
+    shown = same.wordings.most_common(_WORDINGS)
+    others = same.count - sum(number for _words, number in shown)
+    for words, number in shown:
+        many = f"{number:,}: " if len(shown) > 1 or others else ""
+        texts += [
+            Part(f"{many}{words.message}"),
+            Part(words.fix and f"{words.label}: {words.fix}", "note"),
+        ]
+    if others:
+        texts.append(Part(f"{others:,}: in other words"))
+    return Row(
+        (_strong(severity), rule, f"{same.count:,}", tuple(texts), names_of(same, most=names))
+    )
 
 
 def _finding(finding: Finding) -> Row:

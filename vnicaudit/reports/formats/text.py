@@ -1,4 +1,4 @@
-"""For people: findings grouped by domain, then what the whole run adds up to."""
+"""For people: findings by domain, or equal ones once and worst first, and what they add up to."""
 
 from __future__ import annotations
 
@@ -6,37 +6,31 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from vnicaudit.base.wording import count
 from vnicaudit.model.owner import name_of
-from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
-from vnicaudit.reports.findings.grouped import groups_of
+from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.reports.findings.ending import Ending
+from vnicaudit.reports.findings.grouped import FindingGroup, groups_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.tally import Tally
-from vnicaudit.reports.wording import (
-    WORST_FIRST,
-    about_domain,
-    accepted_sentence,
-    calls_sentence,
-    closing,
-    fixed_sentence,
-    is_clean,
-    not_judged_of,
-    notes_of,
-    skip_sentences,
-    unread_of,
-)
-from vnicaudit.reports.wrap import Piece, fold, hidden, title_line, wrap
+from vnicaudit.reports.wording import about_domain
+from vnicaudit.reports.wrap import Piece, title_line, wrap
 from vnicaudit.reports.writer import Options, ReportWriter
 
 if TYPE_CHECKING:
     from vnicaudit.reports.findings.finding_text import FindingText
 
 FORMAT = "text"
-SUMMARY = "for people: by domain, then a summary by rule"
+SUMMARY = "for people: by domain, or by rule where there is much"
 NAMES_NOT_JUDGED = True
 NEEDS_ROWS = False
 
-_SHOWN_ERRORS = 20
+FEW = 10
+"""Findings that are shown one by one where nobody says how."""
+_LINES = 46
+"""Of rules with message, fix and names; further rules are a line each."""
+_CRASHES = 20
 _NAMES_REPEAT = "openstack:"
 """How targets begin where many domains may have one name, and the UUID is what tells them apart."""
 
@@ -52,12 +46,21 @@ def writer(options: Options) -> ReportWriter:
 
 
 class _AuditText:
+    """Findings as they come where each is shown. Where equal ones are shown once the answer stands
+    first. Where that depends on how many there are, the first few wait until it is known."""
+
     def __init__(self, options: Options) -> None:
         self._options = options
         self._width = options.width
         self._paint = Paint(color=options.color)
         self._tally = Tally()
-        self._groups = groups_of(options)
+        self._view = "short" if options.group_by else options.view
+        if self._view == "auto" and (options.verbose or options.wordings is None):
+            self._view = "full"
+        self._groups = groups_of(options, by_rule=self._view != "full")
+        self._waiting: list[str] = []
+        self._crashes: list[str] = []
+        self._shown = 0
 
     @cached_property
     def _entry(self) -> FindingText:
@@ -75,42 +78,82 @@ class _AuditText:
         self._tally.add(audited)
         if self._groups is not None:
             self._groups.add(audited)
-            if not audited.crashed:
-                return ""
+        if self._view == "short":
+            self._note_crashes(audited)
+            return ""
+        text = self._whole(audited)
+        if self._view == "full":
+            return text
+        self._note_crashes(audited)
+        self._waiting.append(text)
+        if self._tally.findings.total() > FEW:
+            self._view = "short"
+            self._waiting.clear()
+        return ""
+
+    def finish(self, end: RunEnd) -> Iterator[str]:
+        yield from filter(None, self._waiting)
+        ending = Ending(self._tally, end, self._options, self._paint)
+        if self._view != "short":
+            yield from ending.left_out(self._tally.findings.total() - self._shown)
+            yield from ending.whole()
+            return
+        yield from ending.answer()
+        yield from self._grouped()
+        yield from self._crashes
+        yield from ending.brief()
+
+    def _note_crashes(self, audited: Audited) -> None:
+        if audited.crashed and len(self._crashes) < _CRASHES:
             crashed = "".join(map(self._entry.crashed, audited.crashed))
-            return f"{self._header(audited)}{crashed}\n"
+            self._crashes.append(f"{self._header(audited)}{crashed}\n")
+
+    def _whole(self, audited: Audited) -> str:
         entries = "".join(self._entries(audited))
         if not entries and not self._options.verbose:
             return ""
         return f"{self._header(audited)}{entries or '  no findings' + chr(10)}\n"
 
-    def finish(self, end: RunEnd) -> Iterator[str]:
-        yield from self._grouped()
-        yield from self._unread(end)
-        if self._options.quiet:
-            return
-        yield from self._by_rule()
-        yield from self._not_judged(end)
-        yield from self._notes(end)
-        if accepted := accepted_sentence(end):
-            yield wrap(accepted, self._width, "", "  ")
-        if fixed := fixed_sentence(end):
-            yield wrap(fixed, self._width, "", "  ")
-        style = "good" if is_clean(self._tally, end) else "bad"
-        for line in wrap(closing(self._tally, end), self._width, "", "  ").splitlines():
-            yield self._paint(style, line) + "\n"
-
     def _grouped(self) -> Iterator[str]:
-        for name, about, rules in () if self._groups is None else self._groups.groups():
-            shown = safe(name)
-            yield title_line(Piece(shown, self._paint("name", shown)), about, self._width)
-            yield from (self._entry.group(key, same) for key, same in rules)
-            yield "\n"
+        groups = list(self._groups.groups()) if self._groups is not None else []
+        most = len(groups) if self._options.most is None else self._options.most
+        by_rule = self._options.group_by in ("", "rule")
+        unbounded = self._options.verbose or not by_rule or self._options.most is not None
+        lines, in_full = 0, 0
+        for group in groups[:most]:
+            text = self._group(group)
+            lines += text.count("\n")
+            if in_full and not unbounded and lines > _LINES:
+                break
+            in_full += 1
+            yield text
+        rest = groups[in_full:most]
+        yield from (self._entry.one_line(*group.rules[0], group.about) for group in rest)
+        yield "\n" if rest else ""
+        if hidden := groups[most:]:
+            yield self._hidden(hidden, "rule" if by_rule else "group")
+
+    def _hidden(self, groups: list[FindingGroup], kind: str) -> str:
+        problems = sum(same.count for group in groups for _key, same in group.rules)
+        text = (
+            f"… {count(problems, 'more problem')} of {count(len(groups), f'more {kind}')} (--max)"
+        )
+        return wrap(text, self._width, "", "  ") + "\n"
+
+    def _group(self, group: FindingGroup) -> str:
+        if not group.name:
+            return "".join(self._entry.group(*rule, group.about) for rule in group.rules) + "\n"
+        shown = safe(group.name)
+        title = title_line(Piece(shown, self._paint("name", shown)), group.about, self._width)
+        return title + "".join(self._entry.group(*rule) for rule in group.rules) + "\n"
 
     def _entries(self, audited: Audited) -> Iterator[str]:
-        if audited.findings or audited.crashed:
-            yield from map(self._entry.finding, audited.findings)
-            yield from map(self._entry.crashed, audited.crashed)
+        findings = audited.findings
+        if self._options.most is not None:
+            findings = findings[: max(0, self._options.most - self._shown)]
+        self._shown += len(findings)
+        yield from map(self._entry.finding, findings)
+        yield from map(self._entry.crashed, audited.crashed)
         if self._options.verbose:
             yield from map(self._entry.suppressed, audited.suppressed)
             yield from map(self._entry.skipped, audited.skipped)
@@ -119,66 +162,6 @@ class _AuditText:
         name = safe(audited.subject)
         about = safe(", ".join(_about(audited, verbose=self._options.verbose)))
         return title_line(Piece(name, self._paint("name", name)), about, self._width)
-
-    def _unread(self, end: RunEnd) -> Iterator[str]:
-        broken = [target for target in end.targets if target.status != "ok"]
-        if not broken:
-            return
-        yield self._paint("bad", "Could not be read") + "\n"
-        for target in broken:
-            yield from self._errors(target)
-        yield "\n"
-
-    def _errors(self, target: TargetResult) -> Iterator[str]:
-        for number, error in enumerate(unread_of(target)):
-            if number == _SHOWN_ERRORS and not self._options.verbose:
-                yield wrap(hidden(target.unread - number), self._width, "  ", "    ")
-                return
-            yield wrap(f"{safe(error.place)}: {safe(error.message)}", self._width, "  ", "    ")
-
-    def _by_rule(self) -> Iterator[str]:
-        counts = self._tally.findings
-        if not counts:
-            return
-        from vnicaudit.reports.findings.finding_text import SEVERITY
-        from vnicaudit.reports.table.columns import columns
-        from vnicaudit.reports.table.model import Part
-
-        yield self._paint("name", "Summary") + "\n"
-        keys = sorted(counts, key=lambda key: (WORST_FIRST.index(key[0]), -counts[key], key[1]))
-        cells = (
-            (Part(f"{counts[key]:,}"), Part(key[0], style=key[0]), Part(key[1])) for key in keys
-        )
-        rows = columns(cells, self._paint, least=(0, SEVERITY), numbers={0})
-        for row, (_severity, _rule, name) in zip(rows, keys, strict=True):
-            words = safe(name)
-            yield fold([*row, Piece(words, words)], self._width, "  ", "    ", "  ")
-        yield "\n"
-
-    def _not_judged(self, end: RunEnd) -> Iterator[str]:
-        parts = [
-            f"{part.place}: {part.message}" for each in end.targets for part in not_judged_of(each)
-        ]
-        if len(parts) > _SHOWN_ERRORS and not self._options.verbose:
-            parts[_SHOWN_ERRORS:] = [hidden(len(parts) - _SHOWN_ERRORS)]
-        sentences = [safe(sentence) for sentence in (*parts, *skip_sentences(self._tally))]
-        if not sentences:
-            return
-        yield self._paint("name", "Not judged") + "\n"
-        for sentence in sentences:
-            yield wrap(sentence, self._width, "  ", "    ")
-        yield "\n"
-
-    def _notes(self, end: RunEnd) -> Iterator[str]:
-        notes = [note for target in end.targets for note in notes_of(target)]
-        if self._options.verbose:
-            notes.extend(filter(None, map(calls_sentence, end.targets)))
-        if not notes:
-            return
-        yield self._paint("name", "Notes") + "\n"
-        for note in notes:
-            yield wrap(safe(note), self._width, "  ", "    ")
-        yield "\n"
 
 
 def _about(audited: Audited, *, verbose: bool) -> Iterator[str]:

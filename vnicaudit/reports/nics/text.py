@@ -10,10 +10,11 @@ from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import NicRow
 from vnicaudit.reports.nics.facts_text import facts, facts_text, type_of
+from vnicaudit.reports.nics.verdict import MARKS, STYLES, NicCounts, verdict_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.columns import at_stops
-from vnicaudit.reports.wrap import Piece, fold, title_line, width_of
+from vnicaudit.reports.wrap import Piece, fold, title_line, width_of, wrap
 from vnicaudit.reports.writer import Options
 
 _COLUMNS = (
@@ -30,11 +31,11 @@ _WIDE_COLUMNS = (
 _WIDE = 100
 
 
-def render(domains: Iterable[Domain], options: Options) -> Iterator[str]:
-    """One piece per domain: a header line and its NICs. ``verbose`` adds the reasons, and domains
-    without NICs."""
+def render(domains: Iterable[Domain], options: Options, *, places: bool = False) -> Iterator[str]:
+    """One piece per domain: a header line and its NICs, then the totals. ``verbose`` adds the
+    reasons, and domains without NICs; ``places``: the file or host of each domain."""
     table = options.width >= _TABLE_WIDTH and not options.verbose
-    text = _NicsText(options, table=table)
+    text = _NicsText(options, table=table, places=places)
     empty = True
     for domain in domains:
         if not (domain.nics or options.verbose):
@@ -43,12 +44,14 @@ def render(domains: Iterable[Domain], options: Options) -> Iterator[str]:
             yield text.titles()
         empty = False
         yield text.domain(domain)
-    if empty and not options.quiet:
-        yield "No NICs\n"
+    if not options.quiet:
+        yield "No NICs\n" if empty else text.totals()
 
 
 class _NicsText:
-    def __init__(self, options: Options, *, table: bool) -> None:
+    def __init__(self, options: Options, *, table: bool, places: bool) -> None:
+        self._places = places
+        self._counts = NicCounts()
         self._width = options.width
         self._verbose = options.verbose
         self._table = table
@@ -63,15 +66,26 @@ class _NicsText:
     def domain(self, domain: Domain) -> str:
         """The domain's line and its NICs'."""
         name = safe(domain.name)
-        about = safe(", ".join(_about(domain)))
+        about = safe(", ".join(_about(domain, place=self._places)))
+        self._counts.domains += 1
         head = title_line(Piece(name, self._paint("name", name)), about, self._width)
         nics = "".join(self._nic(nic_row(domain, nic)) for nic in domain.nics)
         return head + (nics or "  no NICs\n")
 
     def _nic(self, nic: NicRow) -> str:
         known = list(facts(nic))
+        self._counts.add(nic)
         text = self._table_row(nic, known) or self._spelled_out(nic, known)
+        verdict = verdict_of(nic)
+        if verdict != "ok":
+            mark = self._paint(STYLES[verdict], MARKS[verdict])
+            text = f"{mark}{text[1:]}"
         return text if nic.starts else f"{text}    {self._paint('bad', 'does not start')}\n"
+
+    def totals(self) -> str:
+        """How many NICs of which kind, and what the marks mean."""
+        sentences = (self._counts.sentence(), self._counts.legend())
+        return "\n" + "".join(wrap(one, self._width, "", "  ") for one in sentences if one)
 
     def _table_row(self, nic: NicRow, known: list[tuple[str, str, str]]) -> str:
         """The NIC on one line; empty where that is not wanted or too wide."""
@@ -97,8 +111,8 @@ def _mac(nic: NicRow) -> str:
     return safe(nic.mac or nic.target_dev or "-")
 
 
-def _about(domain: Domain) -> Iterator[str]:
-    """Parts of the header line after the domain's name: owner, platform, size, state."""
+def _about(domain: Domain, *, place: bool) -> Iterator[str]:
+    """Parts of the header line after the domain's name: owner, platform, size, state, place."""
     declared = domain.declared
     yield name_of(declared.owner)
     if domain.cloud is not None and domain.cloud.name != domain.name:
@@ -113,3 +127,5 @@ def _about(domain: Domain) -> Iterator[str]:
         yield domain.config.status
     if isinstance(domain, Server) and domain.cloud.host:
         yield f"on {domain.cloud.host}"
+    if place:
+        yield domain.location.file or domain.location.target

@@ -28,7 +28,7 @@ from vnicaudit.text.stars import STARS
 _HEAD = "    "
 _BODY = "      "
 _HANG = "        "
-_STYLES = {"safe": "good", "unsafe": "medium", "blocked": "bad"}
+STYLES = {"safe": "good", "unsafe": "medium", "blocked": "bad"}
 _DIFF_STYLES = {"-": "removed", "+": "added", "@": "hunk"}
 
 
@@ -89,7 +89,7 @@ class StepText:
     def _head(self, step: Step) -> str:
         state = state_of(step)
         words = [step.id, about_label(step), f"to {step.to}", ", ".join(step.rules)]
-        pieces = [Piece(state, self._paint(_STYLES[state], state))]
+        pieces = [Piece(state, self._paint(STYLES[state], state))]
         pieces.extend(Piece(word, word) for word in map(safe, words) if word)
         return fold(pieces, self._width, _HEAD, _BODY, "  ")
 
@@ -105,7 +105,7 @@ class StepText:
         reason = _further_reason(step) if told else step.reason
         if reason or held or (step.changes and not told):
             label = f"{'would be ' if held else ''}{_safety(step.safe)}"
-            yield self._labelled(label, reason, _STYLES["blocked" if held else _safety(step.safe)])
+            yield self._labelled(label, reason, STYLES["blocked" if held else _safety(step.safe)])
 
     def _modes(self, step: Step) -> Iterator[str]:
         possible = [option for option in step.modes if option.possible]

@@ -12,6 +12,7 @@ from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, ObjectUnit, Pl
 from vnicaudit.model.refs import CloudRef, NicRef
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.grouped import grouped_steps
+from vnicaudit.reports.plan.overview import names_of, overview
 from vnicaudit.reports.plan.step_text import StepText, state_of
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import name_and_id, nic_label
@@ -19,6 +20,7 @@ from vnicaudit.reports.wrap import Piece, fold, hidden, wrap
 from vnicaudit.reports.writer import Options
 
 _SHOWN_ERRORS = 20
+_SHOWN_REASONS = 5
 _STATES = ("safe", "unsafe", "blocked", "for the owner to do")
 
 _Key = tuple[str, "str | None", "str | None", "str | None"]
@@ -27,9 +29,11 @@ _Key = tuple[str, "str | None", "str | None", "str | None"]
 def render(plan: Plan, options: Options) -> Iterator[str]:
     """The plan in pieces that end with a line break. ``verbose`` adds what to put into the guest,
     the reasons of safe changes, digests, and each NIC that was left out; ``quiet`` leaves the
-    notes on the targets and the last line away."""
+    notes on the targets and the last line away. ``view`` short: a table in place of the steps."""
     text = _PlanText(plan, options)
-    if options.group_by:
+    if options.view == "short":
+        yield from overview(plan, options)
+    elif options.group_by:
         yield from grouped_steps(plan.steps, options)
     else:
         yield from text.steps()
@@ -42,11 +46,11 @@ def render(plan: Plan, options: Options) -> Iterator[str]:
 
 
 def summary(plan: Plan) -> str:
-    """``12 steps on 9 domains: 8 safe, 2 unsafe, 2 blocked; 3 NICs left``, of a cloud ``on 1 image
-    and 9 servers``. Each step is counted once; one that is for the owner to do is that."""
+    """``12 steps on 9 domains: 8 safe, 2 unsafe, 2 blocked; 3 NICs left out``, of a cloud ``on 1
+    image and 9 servers``. Each step is counted once; one that is for the owner to do is that."""
     parts = [_steps(plan) if plan.steps else "Nothing to change"]
     if plan.not_planned:
-        parts.append(f"{_objects_left(plan.not_planned)} left")
+        parts.append(f"{_objects_left(plan.not_planned)} left out")
     if plan.errors:
         parts.append(f"{count(len(plan.errors), 'error')} while reading")
     return "; ".join(parts)
@@ -108,11 +112,23 @@ class _PlanText:
         by_reason: dict[str, list[NotPlanned]] = {}
         for one in self._plan.not_planned:
             by_reason.setdefault(one.text, []).append(one)
-        for reason, group in sorted(by_reason.items(), key=lambda item: -len(item[1])):
+        ordered = sorted(by_reason.items(), key=lambda item: -len(item[1]))
+        shown = len(ordered) if self._verbose else _SHOWN_REASONS
+        for reason, group in ordered[:shown]:
             about = f"{_objects_left(group)}: {safe(reason)}"
             yield wrap(about, self._width, "  ", "    ")
-            yield from map(self._one_not_planned, group if self._verbose else ())
+            yield from self._names_not_planned(group)
+        if more := [one for _reason, group in ordered[shown:] for one in group]:
+            text = f"{_objects_left(more)}: {count(len(ordered) - shown, 'other reason')}"
+            yield wrap(text, self._width, "  ", "    ")
         yield "\n"
+
+    def _names_not_planned(self, group: list[NotPlanned]) -> Iterator[str]:
+        if self._verbose:
+            yield from map(self._one_not_planned, group)
+        else:
+            names = [safe(_name(one.about)) for one in group]
+            yield f"    {names_of(names, self._width - 4)}\n"
 
     def notes(self) -> Iterator[str]:
         """Notes on the targets."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import get_args
 
 from vnicaudit.base.wording import count
@@ -27,7 +28,7 @@ _WORDS = {"file": "domain"}
 """What a kind of unit is counted as: a file holds a domain."""
 _NAMED = ("image", "flavor")
 """Kinds that a name does not tell by itself."""
-_OUTCOME = 11
+OUTCOME = 11
 """Columns of the longest one."""
 _VERDICT = 7
 """Columns of the longest one of a check."""
@@ -41,7 +42,7 @@ def render(runs: Sequence[RunRecord], options: Options) -> Iterator[str]:
     for run, pieces in zip(
         runs, columns(map(_cells, runs), Paint(color=options.color)), strict=True
     ):
-        text = f"{counts(run.steps, run.kind)}; {_origin(run)}"
+        text = f"{counts(run.steps, run.kind)}{_waiting(run)}; {_origin(run)}"
         yield _beside_or_below(pieces, safe(text), options.width)
     if not runs and not options.quiet:
         yield "No runs\n"
@@ -74,6 +75,17 @@ def outcome_of(run: RunRecord) -> str:
     return "undone" if undone and run.outcome == "done" else run.outcome
 
 
+def unit_words(unit: UnitRun, *, verbose: bool) -> list[str]:
+    """Name of a unit, its NICs, how long it was down; ``verbose``: its UUID and steps too."""
+    name = f"{unit.kind} {unit.name}" if unit.kind in _NAMED else unit.name
+    words = [name, ", ".join(filter(None, unit.macs))]
+    if unit.downtime is not None:
+        words.append(f"down for {unit.downtime:.1f} s")
+    if verbose:
+        words.extend([unit.uuid or "", ", ".join(unit.steps)])
+    return words
+
+
 def counts(units: Iterable[UnitRun], kind: str = "apply") -> str:
     """``9 domains: 8 applied, 1 refused``; ``2 servers, 1 image: 3 applied``."""
     units = tuple(units)
@@ -88,14 +100,30 @@ def counts(units: Iterable[UnitRun], kind: str = "apply") -> str:
 def check_text(check: Check, width: int, paint: Paint) -> str:
     """One check after a change: its verdict, and what it was about."""
     about = f"{check.name}: {check.detail}" if check.detail else check.name
-    verdict = padded_cell(Part(check.verdict, style=_style(check.verdict)), _VERDICT, paint)
+    verdict = padded_cell(Part(check.verdict, style=style_of(check.verdict)), _VERDICT, paint)
     return with_lead(verdict, f"  {safe(about)}", width, "    ", " " * (_VERDICT + 6))
+
+
+def local_time(moment: str, *, zone: bool = False) -> str:
+    """A moment in local time; as it is where it is none. ``zone``: with the time zone's name."""
+    try:
+        then = datetime.fromisoformat(moment.replace("Z", "+00:00")).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return moment
+    return then.strftime("%Y-%m-%d %H:%M:%S %Z" if zone else "%Y-%m-%d %H:%M:%S")
+
+
+def _waiting(run: RunRecord) -> str:
+    """``, 2 waiting for a power cycle``: as it was when the run ended."""
+    number = sum(unit.waiting and unit.undone_by is None for unit in run.steps)
+    return f", {number:,} waiting for a power cycle" if number else ""
 
 
 def _cells(run: RunRecord) -> tuple[Part, ...]:
     outcome = outcome_of(run)
     what = f"{run.kind} {run.mode}"
-    return Part(run.id), Part(outcome, style=_style(outcome)), Part(what), Part(run.started)
+    started = Part(local_time(run.started))
+    return Part(run.id), Part(outcome, style=style_of(outcome)), Part(what), started
 
 
 def _beside_or_below(pieces: list[Piece], text: str, width: int) -> str:
@@ -106,7 +134,8 @@ def _beside_or_below(pieces: list[Piece], text: str, width: int) -> str:
     return head + (wrap(text, width, "  ", "    ") if text else "")
 
 
-def _style(word: str) -> str:
+def style_of(word: str) -> str:
+    """How the word of an outcome or a verdict is coloured."""
     return _STYLES.get(word, "")
 
 
@@ -121,13 +150,13 @@ def _origin(run: RunRecord) -> str:
 def _facts(run: RunRecord, options: Options, paint: Paint) -> Iterator[str]:
     name = safe(run.id)
     word = outcome_of(run)
-    outcome = Piece(word, paint(_style(word), word))
+    outcome = Piece(word, paint(style_of(word), word))
     what = [f"{run.kind} {run.mode}"]
     pieces = [Piece(name, paint("name", name)), outcome, *(Piece(word, word) for word in what)]
     yield fold(pieces, options.width, "", "  ", "  ")
     facts = (
-        ("started", run.started),
-        ("finished", run.finished or "not finished"),
+        ("started", local_time(run.started, zone=True)),
+        ("finished", local_time(run.finished, zone=True) if run.finished else "not finished"),
         ("undoes" if run.kind == "rollback" else "plan", run.plan),
         ("targets", ", ".join(run.targets)),
     )
@@ -143,18 +172,13 @@ def _by_target(units: Iterable[UnitRun]) -> dict[str, list[UnitRun]]:
 
 
 def _unit(unit: UnitRun, kind: str, options: Options, paint: Paint) -> Iterator[str]:
-    name = f"{unit.kind} {unit.name}" if unit.kind in _NAMED else unit.name
-    words = [name, ", ".join(filter(None, unit.macs))]
-    if unit.downtime is not None:
-        words.append(f"down for {unit.downtime:.1f} s")
-    if options.verbose:
-        words.extend([unit.uuid or "", ", ".join(unit.steps)])
+    words = unit_words(unit, verbose=options.verbose)
     outcome = word_of(unit, kind)
-    pieces = [padded_cell(Part(outcome, style=_style(outcome)), _OUTCOME, paint)]
+    pieces = [padded_cell(Part(outcome, style=style_of(outcome)), OUTCOME, paint)]
     pieces.extend(Piece(word, word) for word in map(safe, words) if word)
     yield fold(pieces, options.width, "  ", "    ", "  ")
     if unit.undone_by is not None:
-        yield wrap(safe(f"taken back by run {unit.undone_by}"), options.width, "    ", "    ")
+        yield wrap(safe(f"undone by run {unit.undone_by}"), options.width, "    ", "    ")
     if unit.message and (unit.undone_by is None or unit.outcome != "applied"):
         yield wrap(safe(unit.message), options.width, "    ", "    ")
     for check in unit.checks:

@@ -28,8 +28,7 @@ def test_the_server_that_is_off_is_named(world: CloudWorld, ended: BaseException
     assert said[run.steps[0].name] == f"unfinished: {run.steps[0].message}"
     assert "it ran before and may be off now; by hand: openstack " in run.steps[0].message
     assert said[f"run {run.id}"] == (
-        f"the same command goes on with it, vnicaudit rollback {run.id} --state "
-        f"{world.folder} takes it back"
+        f"the same command resumes it, vnicaudit rollback {run.id} --state {world.folder} undoes it"
     )
     assert world.apply(steps, world.context("restart")).run.steps[0].outcome == "applied"
     assert server.vm_state == "active"

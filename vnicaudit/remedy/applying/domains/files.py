@@ -10,7 +10,7 @@ from vnicaudit.remedy.applying.work import UnitWork
 from vnicaudit.remedy.replacing import read_file, replace_file
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
-_LATER = "libvirt knows nothing of the file until it is defined (virsh define)"
+_LATER = "changed on disk; libvirt uses it once it is loaded (virsh define)"
 
 FileWork = UnitWork[None, FileTransaction]
 """A file is on this machine: there is nothing to reach it by."""

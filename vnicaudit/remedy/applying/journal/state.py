@@ -67,8 +67,8 @@ class StateFolder:
         """The folder of a run. Raises UsageError where there is none."""
         if run_id not in self.ids():
             raise UsageError(
-                f"there is no run {run_id[:60]!r} in {self.path}; `{self.command('runs')}` lists "
-                "them"
+                f"there is no run {run_id[:60]!r} in {self.path}; "
+                f"`{self.command('runs')}` lists them"
             )
         folder = self.path / "runs" / run_id
         for place in (folder, folder / "definitions"):

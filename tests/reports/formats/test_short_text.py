@@ -1,0 +1,228 @@
+"""The report for people where there is much: the answer first, equal findings once."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from msgspec.structs import replace
+
+from tests.reports.samples import END, NOVA, OK_END, STREAM, WEB_01, finding, written
+from vnicaudit.knowledge.fixes.owners import Wordings
+from vnicaudit.knowledge.fixes.shipped import WORDINGS
+from vnicaudit.model.finding import Change, Severity
+from vnicaudit.model.refs import NicRef
+from vnicaudit.model.report import Audited, RunEnd, Summary
+from vnicaudit.reports.formats.text import FEW
+from vnicaudit.reports.wrap import width_of
+from vnicaudit.reports.writer import Options
+
+MESSAGE = finding().message
+SHORT = Options(width=80, view="short", wordings=Wordings(WORDINGS))
+
+AT_80 = """\
+Found 4 problems (2 high, 1 medium, 1 low) in 2 of 4 domains, 5 NICs; 1 rule
+  crashed (1 time); 2 of 3 targets could not be read in full; 1 with a safe fix
+1 finding suppressed, 2 findings known from the baseline
+
+high    VNIC001  legacy-emulated-nic  1 problem in 1 domain
+    rtl8139 is emulated packet by packet: no offload, no vhost
+    fix (unsafe): Set <model type='virtio'/> (virsh edit), then power the guest
+      off and on. Unsafe: no sign of a virtio driver.
+    on: web-01  NIC 0 52:54:00:6b:3c:58  domains/web-01.xml:18
+
+high    VNIC020  vhost-inactive  1 problem in 1 domain
+    virtio without vhost: QEMU copies every packet
+    fix: Load vhost_net on the hypervisor, then hard-reboot the server.
+    on: instance-0000002a  NIC 0 fa:16:3e:10:20:30  qemu:///system
+
+medium  VNIC030  no-multiqueue  1 problem in 1 domain
+    one queue pair for 8 vCPUs (confidence: medium)
+    fix: Set queues='8' in <driver> (virsh edit), then power the guest off and
+      on.
+    on: web-01  NIC 1 vnet7  domains/web-01.xml:31
+
+low     VNIC009  mixed-models  1 problem in 1 domain
+    rtl8139 and virtio in one guest
+    on: web-01  domains/web-01.xml:1
+
+instance-0000002a  nova, 1 NIC
+  crash   VNIC048  NIC 0 fa:16:3e:10:20:30  not judged
+    KeyError: 'mtu'
+
+Could not be read
+  domains/broken.xml:3: Opening and ending tag mismatch: mac and interface
+  qemu+ssh://kvm7/system: no answer within 30 s
+
+Not judged: VNIC020 (2 NICs), VNIC027 (1 NIC); why: --verbose
+Each finding: --view full, or --format concise for a line each. Why: vnicaudit
+  rules VNIC001
+"""
+
+
+def guest(
+    number: int, severity: Severity = "high", rule: str = "VNIC001", message: str = MESSAGE
+) -> Audited:
+    """A guest with one finding."""
+    name = f"vm-{number:03d}"
+    nic = NicRef(name, None, f"52:54:00:00:00:{number % 100:02d}", 0)
+    one = finding(
+        rule, name=f"name-of-{rule.lower()}", severity=severity, about=nic, message=message
+    )
+    return Audited("domains", name, nics=1, findings=(one,))
+
+
+def end_of(stream: list[Audited]) -> RunEnd:
+    """The end of an audit of these."""
+    found = [one for audited in stream for one in audited.findings]
+    severities: dict[str, int] = {}
+    for one in found:
+        severities[one.severity] = severities.get(one.severity, 0) + 1
+    summary = Summary(
+        domains=len(stream), nics=len(stream), findings=len(found), by_severity=severities
+    )
+    return replace(OK_END, summary=summary)
+
+
+def short(stream: list[Audited], options: Options = SHORT) -> str:
+    return written("text", options, stream=stream, end=end_of(stream))
+
+
+def test_the_whole_report() -> None:
+    assert written("text", SHORT) == AT_80
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    text = written("text", replace(SHORT, width=width))
+    assert max(map(width_of, text.splitlines())) <= width
+
+
+def test_colour_adds_nothing_but_colour() -> None:
+    coloured = written("text", replace(SHORT, color=True))
+    assert "\x1b" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == AT_80
+
+
+def test_an_unsafe_fix_does_not_look_like_a_safe_one() -> None:
+    coloured = written("text", replace(SHORT, color=True))
+    assert "\x1b[1;33mfix (unsafe)\x1b[0m" in coloured
+    assert "\x1b[32mfix\x1b[0m" in coloured
+
+
+@pytest.mark.parametrize("number", [1, FEW])
+def test_a_few_are_shown_one_by_one(number: int) -> None:
+    stream = [guest(each) for each in range(number)]
+    assert short(stream, replace(SHORT, view="auto")) == short(stream, replace(SHORT, view="full"))
+
+
+def test_one_more_makes_it_short() -> None:
+    stream = [guest(each) for each in range(FEW + 1)]
+    assert short(stream, replace(SHORT, view="auto")) == short(stream)
+
+
+def test_verbose_shows_each() -> None:
+    stream = [guest(each) for each in range(FEW + 1)]
+    everything = replace(SHORT, view="auto", verbose=True)
+    assert short(stream, everything).count("rtl8139 is emulated") == FEW + 1
+
+
+def test_equal_findings_are_said_once_and_all_counted() -> None:
+    text = short([guest(each) for each in range(300)])
+    assert text.count("rtl8139 is emulated") == 1
+    assert text.count("\n    fix: ") == 1
+    names, more = re.findall(r"^    on: (.*) and (\d+) more$", text, re.MULTILINE)[0]
+    assert len(names.split(", ")) + int(more) == 300
+    assert "high    VNIC001  name-of-vnic001  300 problems in 300 domains" in text
+
+
+def test_the_worst_comes_first_and_then_the_most_frequent() -> None:
+    stream = [guest(1, "low", "VNIC009"), guest(2, "medium", "VNIC031"), guest(3, "high"),
+              guest(4, "medium", "VNIC030"), guest(5, "medium", "VNIC030")]  # fmt: skip
+    assert re.findall(r"^\w+ +(VNIC\d+)", short(stream), re.MULTILINE) == [
+        "VNIC001", "VNIC030", "VNIC031", "VNIC009",
+    ]  # fmt: skip
+    by_number = short(stream, replace(SHORT, sort="number"))
+    assert re.findall(r"^\w+ +(VNIC\d+)", by_number, re.MULTILINE)[0] == "VNIC030"
+    by_name = short(stream, replace(SHORT, sort="name"))
+    found = re.findall(r"^\w+ +(VNIC\d+)", by_name, re.MULTILINE)
+    assert found == sorted(found)
+
+
+def test_what_is_unsafe_for_some_is_said_with_how_many() -> None:
+    unsafe = Change("model", "rtl8139", "virtio", safe=False, reason="who knows")
+    stream = [guest(each) for each in range(12)]
+    for number in range(5):
+        (one,) = stream[number].findings
+        risky = replace(one, change=unsafe, fix=f"{one.fix} Unsafe: who knows.")
+        stream[number] = replace(stream[number], findings=(risky,))
+    text = short(stream)
+    assert "\n    fix: Set <model" in text
+    assert "\n    unsafe (5 of 12): who knows\n" in text
+
+
+def test_many_wordings_are_the_most_frequent_one_and_a_number() -> None:
+    stream = [guest(each, message=f"{each % 4} queues") for each in range(12)]
+    stream += [guest(20 + each, message="0 queues") for each in range(3)]
+    text = short(stream)
+    assert "    6: 0 queues\n    9: in other words (--view full has each)\n" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_many_rules_fit_a_screen_and_each_is_there(width: int) -> None:
+    stream = [guest(each, "medium", f"VNIC{each % 25:03d}") for each in range(300)]
+    text = short(stream, replace(SHORT, width=width))
+    assert len(text.splitlines()) < 80
+    heads = re.findall(r"^medium +(VNIC\d+) .*?(\d+) problems", " ".join(text.split("\n    ")),
+                       re.MULTILINE)  # fmt: skip
+    assert len({rule for rule, _number in heads}) == 25
+    assert sum(int(number) for _rule, number in heads) == 300
+
+
+def test_at_most_that_many_groups_and_the_rest_is_counted() -> None:
+    stream = [guest(each, "medium", f"VNIC{each % 4:03d}") for each in range(12)]
+    text = short(stream, replace(SHORT, most=1))
+    assert text.count("\nmedium") == 1
+    assert "\n… 9 more problems of 3 more rules (--max)\n" in text
+
+
+def test_at_most_that_many_findings_where_each_is_shown() -> None:
+    stream = [guest(each) for each in range(12)]
+    text = short(stream, replace(SHORT, view="full", most=5))
+    assert text.count("rtl8139 is emulated") == 5
+    assert "\n… 7 more problems (--max)\n" in text
+
+
+@pytest.mark.parametrize(
+    ("by", "title"),
+    [("domain", "vm-001 (domains/web-01.xml)  1 problem"), ("owner", "owner libvirt  12 problems"),
+     ("host", "host domains  12 problems in 12 domains")],
+)  # fmt: skip
+def test_other_groups_have_a_title(by: str, title: str) -> None:
+    text = short([guest(each) for each in range(12)], replace(SHORT, group_by=by))
+    assert f"\n{title}" in text
+
+
+def test_quiet_keeps_the_answer_and_the_findings() -> None:
+    text = written("text", replace(SHORT, quiet=True))
+    assert text == AT_80[: AT_80.index("Not judged:")]
+    assert written("text", replace(SHORT, quiet=True), stream=[], end=OK_END) == ""
+
+
+def test_what_was_not_judged_takes_two_lines() -> None:
+    skips = tuple(replace(WEB_01.skipped[0], rule=f"VNIC{number:03d}") for number in range(60))
+    text = written("text", replace(SHORT, width=60), stream=[replace(WEB_01, skipped=skips)])
+    told = text[text.index("Not judged:") : text.index("Each finding:")]
+    assert told.count("\n") == 2
+    words = " ".join(told.split())
+    assert f"and {60 - words.count(' (1 NIC)')} more; why: --verbose" in words
+
+
+def test_a_hostile_name_stays_on_its_line() -> None:
+    stream = [replace(guest(each), subject="web\n\x1b[2J\u202e") for each in range(12)]
+    assert all(line.isprintable() for line in short(stream).split("\n"))
+
+
+def test_crashes_are_told_and_counted() -> None:
+    assert "KeyError: 'mtu'" in written("text", SHORT, stream=[NOVA], end=END)
+    assert len(STREAM) > 1

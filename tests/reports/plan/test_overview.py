@@ -1,0 +1,111 @@
+"""A plan at a glance."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
+
+from tests.reports.plan.plans import PLANS
+from tests.reports.plan.samples import EMPTY, FILE, MAIL, NOVA, PLAN
+from vnicaudit.model.finding import Change
+from vnicaudit.model.plan import GuestView, Naming, Plan, Step
+from vnicaudit.model.refs import NicRef
+from vnicaudit.reports.plan.text import render
+from vnicaudit.reports.wrap import width_of
+from vnicaudit.reports.writer import Options
+
+SHORT = Options(width=120, view="short")
+
+
+def shown(plan: Plan, options: Options = SHORT) -> str:
+    return "".join(render(plan, options))
+
+
+def step(number: int, *, safe: bool = True, model: str = "rtl8139") -> Step:
+    """A step on a guest of its own."""
+    return replace(
+        MAIL,
+        id=f"s{number}",
+        about=NicRef(f"vm-{number:05d}", None, None, 0),
+        changes=(Change("model", model, "virtio", safe=safe),),
+        safe=safe,
+        reason="the guest may be Windows",
+    )
+
+
+def test_a_row_for_each_of_a_few() -> None:
+    text = shown(replace(PLAN, steps=(MAIL, FILE), not_planned=(), errors=(), notes=()))
+    rows = [line.split() for line in text.splitlines() if line.startswith("  ")]
+    assert rows[0][:2] == ["GUEST", "NIC"]
+    assert rows[1][0] == "mail-01"
+    assert "ens3 → eth0" in text
+    assert text.splitlines()[-1].startswith("2 steps on 2 domains: ")
+
+
+@pytest.mark.parametrize("number", [21, 300, 10_000])
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_equal_changes_share_a_row(number: int, width: int) -> None:
+    steps = tuple(
+        step(each, safe=each % 3 > 0, model=("rtl8139", "e1000")[each % 2])
+        for each in range(number)
+    )
+    text = shown(replace(PLAN, steps=steps), replace(SHORT, width=width))
+    assert len(text.splitlines()) < 60
+    counted = re.findall(r"^  ([\d,]+) guests? ", text, re.MULTILINE)
+    assert sum(int(one.replace(",", "")) for one in counted) == number
+    risks = re.findall(r"virtio +(unsafe|safe)", text)
+    assert risks == sorted(risks, reverse=True)  # exceptions first
+
+
+def test_many_kinds_are_counted() -> None:
+    steps = tuple(step(each, model=f"model-{each}") for each in range(40))
+    text = shown(replace(PLAN, steps=steps))
+    assert "  … 24 more steps of 24 more kinds (--diff)\n" in text
+
+
+def test_guests_of_one_name_in_several_files_are_several() -> None:
+    unit = FILE.unit
+    steps = tuple(
+        replace(FILE, id=str(each), unit=replace(unit, path=f"{each}.xml")) for each in range(30)
+    )
+    assert re.search(r"^  30 guests +30 ", shown(replace(PLAN, steps=steps)), re.MULTILINE)
+
+
+def test_why_it_is_unsafe_blocked_or_by_hand() -> None:
+    text = shown(replace(PLAN, steps=(step(1, safe=False), NOVA)))
+    assert "unsafe, 1 step: the guest may be Windows\n" in text
+    assert "by hand, 1 step: nova keeps the definition; --diff shows what to do there\n" in text
+
+
+def test_a_column_that_says_nothing_is_left_out() -> None:
+    nameless = replace(step(1), guest=GuestView(name=Naming(reason="who knows")))
+    text = shown(replace(PLAN, steps=(nameless,)))
+    assert "INTERFACE NAME" not in text
+    assert "interface name unknown, 1 step: who knows\n" in text
+
+
+def test_what_was_left_out_is_counted_with_names() -> None:
+    text = shown(replace(PLAN, steps=()))
+    assert "Left out (--verbose names each)\n" in text
+
+
+def test_nothing_to_change() -> None:
+    assert shown(EMPTY) == "Nothing to change\n"
+
+
+def test_colour_adds_nothing_but_colour() -> None:
+    coloured = shown(PLAN, replace(SHORT, color=True))
+    assert "\x1b" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == shown(PLAN)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@given(PLANS)
+def test_whatever_a_plan_holds_lines_are_harmless(plan: Plan) -> None:
+    text = shown(plan)
+    text.encode()
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert width_of(text.splitlines()[0]) >= 0

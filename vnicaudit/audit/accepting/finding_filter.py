@@ -1,0 +1,38 @@
+"""Findings that are reported: by severity, confidence and owner."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.model.finding import CONFIDENCES, Confidence, Finding, Severity
+from vnicaudit.model.owner import name_of
+from vnicaudit.model.report import Audited
+
+
+class FindingFilter(msgspec.Struct, frozen=True):
+    """Empty: everything is reported. What is filtered out is counted, and fails no run."""
+
+    severities: frozenset[Severity] = frozenset()
+    confidence: Confidence = "low"
+    owners: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        """True where it may filter something out."""
+        return bool(self.severities or self.owners or self.confidence != "low")
+
+    def apply(self, audited: Audited) -> Audited:
+        """The subject with the findings that are reported; the others are counted."""
+        kept = tuple(finding for finding in audited.findings if self._keeps(finding))
+        hidden = len(audited.findings) - len(kept)
+        return replace(audited, findings=kept, filtered=hidden) if hidden else audited
+
+    def _keeps(self, finding: Finding) -> bool:
+        return (
+            (not self.severities or finding.severity in self.severities)
+            and CONFIDENCES.index(finding.confidence) >= CONFIDENCES.index(self.confidence)
+            and (not self.owners or name_of(finding.owner).lower() in self.owners)
+        )
+
+
+NO_FILTER = FindingFilter()

@@ -1,0 +1,188 @@
+"""The end of an audit as text: the answer, what could not be read, what was not judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.base.wording import count
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Severity
+from vnicaudit.model.report import RunEnd, TargetResult
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.tally import Tally
+from vnicaudit.reports.wording import (
+    WORST_FIRST,
+    accepted_sentence,
+    calls_sentence,
+    closing,
+    fixed_sentence,
+    is_clean,
+    not_judged_of,
+    notes_of,
+    skip_sentences,
+    unread_of,
+)
+from vnicaudit.reports.wrap import Piece, fold, hidden, with_lead, wrap
+from vnicaudit.reports.writer import Options
+
+_RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule but on the model"}
+_SHOWN = 20
+_SHOWN_BRIEFLY = 5
+_LINES = 2
+"""Of what was not judged, in a short report."""
+
+
+class Ending:
+    """The end of a text, or its beginning where the answer stands first."""
+
+    def __init__(self, tally: Tally, end: RunEnd, options: Options, paint: Paint) -> None:
+        self._tally = tally
+        self._end = end
+        self._options = options
+        self._width = options.width
+        self._paint = paint
+
+    def whole(self) -> Iterator[str]:
+        """Everything, the answer last."""
+        yield from self._unread(_SHOWN)
+        if not self._options.quiet:
+            yield from self._by_rule()
+            yield from self._not_judged()
+            yield from self._notes(_SHOWN)
+            yield from self._accepted()
+        yield from self._answer()
+
+    def answer(self) -> Iterator[str]:
+        """The answer and what is not among it, with an empty line behind."""
+        told = [*self._answer(safe_fixes=True), *self._accepted()]
+        yield from (*told, "\n") if told else ()
+
+    def brief(self) -> Iterator[str]:
+        """The lines behind the findings of a short report; everything not shown is counted."""
+        yield from self._unread(_SHOWN_BRIEFLY)
+        if self._options.quiet:
+            return
+        if self._options.verbose:
+            yield from self._not_judged()
+        else:
+            yield from self._not_judged_briefly()
+        yield from self._notes(_SHOWN_BRIEFLY)
+        if self._tally.findings:
+            rule = min(self._tally.findings, key=_rank)[1]
+            each = "--view full, or --format concise for a line each"
+            yield wrap(f"Each finding: {each}. Why: vnicaudit rules {rule}", self._width, "", "  ")
+
+    def left_out(self, number: int) -> Iterator[str]:
+        """That many findings are not shown."""
+        if number > 0:
+            text = f"… {count(number, 'more problem')} (--max)"
+            yield f"{wrap(text, self._width, '', '  ')}\n"
+
+    def _answer(self, *, safe_fixes: bool = False) -> Iterator[str]:
+        clean = is_clean(self._tally, self._end)
+        if self._options.quiet and not self._end.summary.findings:
+            return
+        text = closing(self._tally, self._end)
+        if safe_fixes and self._tally.safe_fixes:
+            text += f"; {self._tally.safe_fixes:,} with a safe fix"
+        for line in wrap(text, self._width, "", "  ").splitlines():
+            yield self._paint("good" if clean else "bad", line) + "\n"
+
+    def _accepted(self) -> Iterator[str]:
+        for text in filter(None, (accepted_sentence(self._end), fixed_sentence(self._end))):
+            yield wrap(text, self._width, "", "  ")
+
+    def _unread(self, most: int) -> Iterator[str]:
+        broken = [target for target in self._end.targets if target.status != "ok"]
+        if not broken:
+            return
+        yield self._paint("bad", "Could not be read") + "\n"
+        for target in broken:
+            yield from self._errors(target, most)
+        yield "\n"
+
+    def _errors(self, target: TargetResult, most: int) -> Iterator[str]:
+        for number, error in enumerate(unread_of(target)):
+            if number == most and not self._options.verbose:
+                yield wrap(hidden(target.unread - number), self._width, "  ", "    ")
+                return
+            yield wrap(f"{safe(error.place)}: {safe(error.message)}", self._width, "  ", "    ")
+
+    def _by_rule(self) -> Iterator[str]:
+        counts = self._tally.findings
+        if not counts:
+            return
+        from vnicaudit.reports.findings.finding_text import SEVERITY
+        from vnicaudit.reports.table.columns import columns
+        from vnicaudit.reports.table.model import Part
+
+        yield self._paint("name", "Summary") + "\n"
+        keys = sorted(counts, key=lambda key: (_rank(key)[0], -counts[key], key[1]))
+        cells = (
+            (Part(f"{counts[key]:,}"), Part(key[0], style=key[0]), Part(key[1])) for key in keys
+        )
+        rows = columns(cells, self._paint, least=(0, SEVERITY), numbers={0})
+        for row, (_severity, _rule, name) in zip(rows, keys, strict=True):
+            words = safe(name)
+            yield fold([*row, Piece(words, words)], self._width, "  ", "    ", "  ")
+        yield "\n"
+
+    def _not_judged(self) -> Iterator[str]:
+        parts = [
+            f"{part.place}: {part.message}"
+            for each in self._end.targets
+            for part in not_judged_of(each)
+        ]
+        if len(parts) > _SHOWN and not self._options.verbose:
+            parts[_SHOWN:] = [hidden(len(parts) - _SHOWN)]
+        sentences = [safe(sentence) for sentence in (*parts, *skip_sentences(self._tally))]
+        if not sentences:
+            return
+        yield self._paint("name", "Not judged") + "\n"
+        for sentence in sentences:
+            yield wrap(sentence, self._width, "  ", "    ")
+        yield "\n"
+
+    def _not_judged_briefly(self) -> Iterator[str]:
+        """Two lines: as many rules as there is room for, with how often; the others are counted."""
+        numbers = self._tally.skipped.most_common()
+        words = [
+            f"{_RULES.get(rule, rule)} ({count(number, kind)})"
+            for (rule, _needs, kind), number in numbers
+        ]
+        if not words:
+            return
+        shown = len(words)
+        lead = Piece("Not judged", self._paint("name", "Not judged"))
+        text = _listed(words, shown)
+        while shown > 1 and _lines_of(lead, text, self._width) > _LINES:
+            shown -= 1
+            text = _listed(words, shown)
+        yield with_lead(lead, text, self._width, "", "  ")
+
+    def _notes(self, most: int) -> Iterator[str]:
+        notes = [note for target in self._end.targets for note in notes_of(target)]
+        if self._options.verbose:
+            notes.extend(filter(None, map(calls_sentence, self._end.targets)))
+        elif len(notes) > most:
+            notes[most:] = [hidden(len(notes) - most)]
+        if not notes:
+            return
+        yield self._paint("name", "Notes") + "\n"
+        for note in notes:
+            yield wrap(safe(note), self._width, "  ", "    ")
+        yield "\n"
+
+
+def _rank(key: tuple[Severity, str, str]) -> tuple[int, str]:
+    return WORST_FIRST.index(key[0]), key[1]
+
+
+def _listed(words: list[str], shown: int) -> str:
+    more = len(words) - shown
+    rest = f" and {more:,} more" if more else ""
+    return safe(f": {', '.join(words[:shown])}{rest}; why: --verbose")
+
+
+def _lines_of(lead: Piece, text: str, width: int) -> int:
+    return wrap(lead.plain + text, width, "", "  ").count("\n")

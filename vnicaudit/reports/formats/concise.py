@@ -1,0 +1,83 @@
+"""One line per finding, ``place: severity rule subject message [fix]``, for grep and editors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.base.wording import count
+from vnicaudit.model.finding import Crashed, Finding
+from vnicaudit.model.refs import Ref, nic_index
+from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.tally import Tally
+from vnicaudit.reports.wording import closing, message_of, unread_of
+from vnicaudit.reports.writer import Options, ReportWriter
+
+FORMAT = "concise"
+SUMMARY = "one line per finding, for grep and editors"
+NAMES_NOT_JUDGED = False
+NEEDS_ROWS = False
+
+
+def writer(options: Options) -> ReportWriter:
+    """A writer of lines that are never wrapped, whatever the width of the terminal."""
+    return _Concise(options)
+
+
+class _Concise:
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._paint = Paint(color=options.color)
+        self._tally = Tally()
+        self._shown = 0
+
+    def start(self, run: RunInfo) -> str:
+        del run
+        return ""
+
+    def add(self, audited: Audited) -> str:
+        self._tally.add(audited)
+        findings = audited.findings
+        if self._options.most is not None:
+            findings = findings[: max(0, self._options.most - self._shown)]
+        self._shown += len(findings)
+        lines = [self._finding(finding, audited.subject) for finding in findings]
+        lines.extend(self._crash(crashed, audited) for crashed in audited.crashed)
+        return "".join(lines)
+
+    def finish(self, end: RunEnd) -> Iterator[str]:
+        for target in end.targets:
+            for error in unread_of(target):
+                word = self._paint("bad", "unread")
+                yield f"{safe(error.place)}: {word} {safe(error.message)}\n"
+        hidden = self._tally.findings.total() - self._shown
+        if hidden:
+            yield f"… {count(hidden, 'more problem')} (--max)\n"
+        if not self._options.quiet:
+            yield f"{closing(self._tally, end)}\n"
+
+    def _finding(self, finding: Finding, subject: str) -> str:
+        severity = self._paint(finding.severity, finding.severity)
+        about = safe(f"{_about(subject, finding.about)} {message_of(finding)}")
+        return (
+            f"{safe(str(finding.location))}: {severity} {finding.rule} {about} [{_fix(finding)}]\n"
+        )
+
+    def _crash(self, crashed: Crashed, audited: Audited) -> str:
+        about = safe(f"{_about(audited.subject, crashed.about)} {crashed.error}")
+        word = self._paint("crash", "crash")
+        return f"{safe(audited.file or audited.target)}: {word} {crashed.rule} {about}\n"
+
+
+def _about(subject: str, ref: Ref) -> str:
+    """``web-01/0``: the guest and its NIC; what is about no NIC has a name alone."""
+    index = nic_index(ref)
+    return subject if index is None else f"{subject}/{index}"
+
+
+def _fix(finding: Finding) -> str:
+    """Who can make the change: this program, or a person."""
+    if finding.change is None:
+        return "by hand"
+    return "safe fix" if finding.change.safe else "unsafe fix"

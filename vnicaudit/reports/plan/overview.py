@@ -1,0 +1,229 @@
+"""A plan at a glance: a row for each NIC, or for each change where there are many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from vnicaudit.base.wording import count
+from vnicaudit.model.finding import Change
+from vnicaudit.model.names import NAMELESS
+from vnicaudit.model.owner import name_of
+from vnicaudit.model.plan import CloudUnit, FileUnit, Naming, Plan, ServerUnit, Step
+from vnicaudit.model.refs import mac_of, nic_index
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.plan.of_any import of_any
+from vnicaudit.reports.plan.step_text import STYLES, state_of
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.table.model import Part
+from vnicaudit.reports.table.text import Grid, TableLine, piece_of
+from vnicaudit.reports.wrap import fold, wrap
+from vnicaudit.reports.writer import Options
+
+_EACH = 20
+"""Steps that have a row each; of more, equal changes share one."""
+_ROWS = 16
+_REASONS = 3
+_BY_HAND = "by hand"
+_ORDER = ("blocked", "unsafe", _BY_HAND, "safe")
+"""Exceptions first."""
+_SAYS_NOTHING = frozenset({"unknown", "-"})
+"""Cells of which a whole column says nothing: it is left out."""
+_SAYINGS = (*_ORDER[:-1], "loses", "name", "snippet", "note")
+"""Kinds of sentences below the table, in this order."""
+_WORDS = {"name": "interface name unknown"}
+_TITLES = ("GUEST", "NIC", "CHANGE", "RISK", "INTERFACE NAME", "TAKES EFFECT")
+
+
+class _Row(NamedTuple):
+    """The cells of one or more steps."""
+
+    guest: str
+    nic: str
+    change: str
+    risk: str
+    name: str
+    effect: str
+
+
+def overview(plan: Plan, options: Options) -> Iterator[str]:
+    """The table, and why steps are unsafe, blocked, or for somebody else to do."""
+    if not plan.steps:
+        return
+    paint = Paint(color=options.color)
+    targets = [safe(target) for target in plan.targets]
+    where = targets[0] if len(targets) == 1 else count(len(targets), "target")
+    title = f"Plan for {where}: NICs become {plan.to}"
+    yield wrap(title, options.width, "", "  ") + "\n"
+    if len(plan.steps) <= _EACH:
+        yield from _table([(_row(step), "") for step in plan.steps], options.width, paint)
+    else:
+        yield from _by_change(plan.steps, options.width, paint)
+    yield "\n"
+    yield from _reasons(plan.steps, options.width)
+
+
+def names_of(names: Sequence[str], width: int) -> str:
+    """As many names as fit that many columns, one at least, and how many more there are."""
+    unique = list(dict.fromkeys(names))
+    for shown in range(min(len(unique), width // 3 + 1), 0, -1):
+        more = len(unique) - shown
+        text = ", ".join(unique[:shown]) + (f" and {more:,} more" if more else "")
+        if len(text) <= width:
+            return text
+    return f"{unique[0]} and {len(unique) - 1:,} more" if len(unique) > 1 else unique[0]
+
+
+def _by_change(steps: Iterable[Step], width: int, paint: Paint) -> Iterator[str]:
+    """Equal changes in one row, with some of the names below; what there are too many of is
+    counted."""
+    kinds: dict[tuple[str, ...], list[Step]] = {}
+    for step in steps:
+        row = _row(step)
+        key = (_kind(step), row.change, row.risk, _naming_class(step.guest.name), row.effect)
+        kinds.setdefault(key, []).append(step)
+    ordered = sorted(kinds.items(), key=lambda item: (_ORDER.index(item[0][2]), -len(item[1])))
+    rows = []
+    for (kind, change, risk, naming, effect), group in ordered[:_ROWS]:
+        guests = set(map(_guest, group))
+        nics = f"{len(group):,}" if kind == "guest" else "-"
+        row = _Row(count(len(guests), kind), nics, change, risk, naming, effect)
+        rows.append((row, names_of([_name(step) for step in group], width - 4)))
+    yield from _table(rows, width, paint)
+    if hidden := [group for _key, group in ordered[_ROWS:]]:
+        number = count(sum(map(len, hidden)), "more step")
+        yield wrap(f"… {number} of {count(len(hidden), 'more kind')} (--diff)", width, "  ", "    ")
+
+
+def _table(rows: list[tuple[_Row, str]], width: int, paint: Paint) -> Iterator[str]:
+    """Rows in columns; where those are too wide, each row wrapped by itself."""
+    said = [at for at in range(len(_TITLES)) if {row[at] for row, _names in rows} - _SAYS_NOTHING]
+    lines = [TableLine(tuple((Part(_TITLES[at], style="quiet"),) for at in said))]
+    for row, names in rows:
+        parts = _parts(row)
+        lines.append(TableLine(tuple((parts[at],) for at in said)))
+        lines.extend([TableLine(text=f"    {safe(names)}\n")] if names else [])
+    grid = Grid(lines, width, paint, indent=2, left=len(_TITLES))
+    if grid.fits:
+        yield from grid.text()
+        return
+    for row, names in rows:
+        cells = [piece_of(part, paint) for part in _parts(row)
+                 if part.text not in _SAYS_NOTHING]  # fmt: skip
+        yield fold(cells, width, "  ", "    ", "  ")
+        yield wrap(safe(names), width, "    ", "      ") if names else ""
+
+
+def _parts(row: _Row) -> list[Part]:
+    risk = Part(row.risk, style=STYLES.get(row.risk, "quiet"))
+    return [Part(row.guest, style="name"), Part(row.nic), Part(row.change), risk, Part(row.name),
+            Part(row.effect)]  # fmt: skip
+
+
+def _row(step: Step) -> _Row:
+    changes = ", ".join(map(_change, step.changes)) or f"to {step.to}"
+    naming = _naming(step.guest.name)
+    return _Row(_name(step), _nic(step), changes, _risk(step), naming, _effect(step))
+
+
+def _guest(step: Step) -> tuple[str, ...]:
+    """Key that tells a guest from others; two files may each have one of that name."""
+    file = step.unit.path if isinstance(step.unit, FileUnit) else ""
+    return step.target, file, step.about.id or "", step.about.name or ""
+
+
+def _kind(step: Step) -> str:
+    unit = step.unit
+    return unit.kind if isinstance(unit, CloudUnit) and unit.kind != "server" else "guest"
+
+
+def _name(step: Step) -> str:
+    name = step.about.name or step.about.id or NAMELESS
+    kind = _kind(step)
+    return name if kind == "guest" else f"{kind} {name}"
+
+
+def _nic(step: Step) -> str:
+    index = nic_index(step.about)
+    if index is not None:
+        return str(index)
+    if isinstance(step.unit, ServerUnit) and step.unit.macs:
+        return step.unit.macs[0] if len(step.unit.macs) == 1 else f"{len(step.unit.macs)} NICs"
+    return mac_of(step.about) or "-"
+
+
+def _change(change: Change) -> str:
+    old = "not set" if change.old is None else change.old
+    new = "removed" if change.new is None else change.new
+    field = "" if change.field == "model" else f"{change.field} "
+    return f"{field}{old} → {new}"
+
+
+def _risk(step: Step) -> str:
+    return _BY_HAND if step.procedure else state_of(step)
+
+
+def _naming(naming: Naming) -> str:
+    if naming.changes is None:
+        return "unknown"
+    return f"{naming.before} → {naming.after}" if naming.changes else f"{naming.before} stays"
+
+
+def _naming_class(naming: Naming) -> str:
+    return {None: "unknown", True: "changes", False: "stays"}[naming.changes]
+
+
+def _effect(step: Step) -> str:
+    """When the guest gets the new NIC."""
+    if step.procedure:
+        return f"by {name_of(step.owner)}" if _kind(step) == "guest" else "for new servers"
+    if state_of(step) == "blocked":
+        return "-"
+    if isinstance(step.unit, FileUnit):
+        return "after virsh define"
+    if not step.running:
+        return "next start"
+    swap = any(option.mode == "hotswap" and option.possible for option in step.modes)
+    return "power cycle or hot swap" if swap else "power cycle"
+
+
+def _reasons(steps: Sequence[Step], width: int) -> Iterator[str]:
+    """Why steps are unsafe or blocked, what is by hand, what else to know: the most frequent
+    sentences of each kind, and how many steps have others."""
+    found: dict[str, Counter[str]] = {kind: Counter() for kind in _SAYINGS}
+    for step in steps:
+        for kind, sentence in _sentences(step):
+            found[kind][sentence] += 1
+    for kind, sentences in found.items():
+        word = _WORDS.get(kind, kind)
+        ordered, most = sentences.most_common(), 1 if kind == "name" else _REASONS
+        for sentence, number in ordered[:most]:
+            yield wrap(f"{word}, {count(number, 'step')}: {safe(sentence)}", width, "", "  ")
+        if more := sum(number for _sentence, number in ordered[most:]):
+            yield f"{word}, {count(more, 'step')}: others (--diff)\n"
+    if any(found.values()):
+        yield "\n"
+
+
+def _sentences(step: Step) -> Iterator[tuple[str, str]]:
+    """Sentences on a step for below the table, each with its kind."""
+    risk, words = _risk(step), step.general
+    if risk == _BY_HAND:
+        yield risk, f"{name_of(step.owner)} keeps the definition; --diff shows what to do there"
+    elif risk == "unsafe":
+        yield risk, step.reason
+    elif risk == "blocked":
+        yield from ((risk, one.text) for one in (words.blocked if words else step.blocked))
+    for loss in step.losses:
+        if loss.accepted:
+            yield "loses", loss.function
+        else:
+            yield "blocked", f"loses {loss.function} (--accept-loss {loss.function})"
+    naming = step.guest.name
+    if naming.changes is None and naming.reason:
+        yield "name", naming.reason
+    if step.guest.snippets:
+        yield "snippet", "keeps the interface's name; put it into the guest first (--verbose)"
+    for note in words.notes if words else step.notes:
+        yield "note", of_any(note, step)

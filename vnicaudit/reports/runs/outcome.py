@@ -1,0 +1,48 @@
+"""How a run went, for people, when it has ended: a line for each guest; what several have in common
+is said once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from vnicaudit.base.wording import count
+from vnicaudit.model.runs import RunRecord, UnitRun
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.runs.text import OUTCOME, check_text, counts, style_of, unit_words, word_of
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.table.columns import padded_cell
+from vnicaudit.reports.table.model import Part
+from vnicaudit.reports.wrap import Piece, fold, wrap
+from vnicaudit.reports.writer import Options
+
+
+def render_outcome(run: RunRecord, options: Options) -> Iterator[str]:
+    """Each guest with what became of it, what went wrong, and the totals. ``verbose`` adds every
+    check; without it those alone that are not well. ``quiet`` leaves the totals away."""
+    paint = Paint(color=options.color)
+    messages = Counter(unit.message for unit in run.steps if unit.message)
+    common = {message: number for message, number in messages.items() if number > 1}
+    for unit in run.steps:
+        yield from _unit(unit, run, options, paint, frozenset(common))
+    for message, number in common.items():
+        yield wrap(f"{count(number, 'guest')}: {safe(message)}", options.width, "  ", "    ")
+    if not options.quiet:
+        yield f"\nRun {safe(run.id)}: {counts(run.steps, run.kind)}\n"
+
+
+def _unit(
+    unit: UnitRun, run: RunRecord, options: Options, paint: Paint, common: frozenset[str]
+) -> Iterator[str]:
+    outcome = word_of(unit, run.kind)
+    pieces = [padded_cell(Part(outcome, style=style_of(outcome)), OUTCOME, paint)]
+    words = unit_words(unit, verbose=options.verbose)
+    if len(run.targets) > 1 or unit.kind == "file":
+        words.append(unit.target)
+    pieces.extend(Piece(word, word) for word in map(safe, words) if word)
+    yield fold(pieces, options.width, "  ", "    ", "  ")
+    if unit.message and unit.message not in common:
+        yield wrap(safe(unit.message), options.width, "    ", "    ")
+    for check in unit.checks:
+        if options.verbose or check.verdict != "ok":
+            yield check_text(check, options.width, paint)
