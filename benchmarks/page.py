@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page, sync_playwright
 
 from tests.reports.page.chromium import CHROMIUM
 from tests.reports.page.fleet import fleet
@@ -135,13 +135,10 @@ def _browse(page: Path, floor: Path, rounds: int) -> None:
         context = playwright.chromium.launch_persistent_context(
             profile, executable_path=CHROMIUM, args=["--no-sandbox"], headless=True
         )
-        root = _browser(profile)
+        root = browser_process(profile)
         ratios, pages, floors = [], [], []
         for number in range(rounds + 1):
-            least, cpu = (
-                _load(context.new_page(), floor, root),
-                _load(context.new_page(), page, root),
-            )
+            least, cpu = (_loaded(context, one, root) for one in (floor, page))
             if number:  # the first of each warms the browser up
                 floors.append(least)
                 pages.append(cpu)
@@ -152,14 +149,19 @@ def _browse(page: Path, floor: Path, rounds: int) -> None:
         context.close()
 
 
-def _load(page: Page, path: Path, root: int) -> float:
+def load(page: Page, path: Path, root: int) -> float:
     """CPU seconds of the browser until a page is ready."""
     page.goto("about:blank")
-    before = _cpu(root)
+    before = cpu_of(root)
     page.goto(path.as_uri(), wait_until="commit")
     page.wait_for_selector("html[data-ready]", state="attached", timeout=120_000)
-    used = _cpu(root) - before
-    page.close()
+    return cpu_of(root) - before
+
+
+def _loaded(context: BrowserContext, path: Path, root: int) -> float:
+    tab = context.new_page()
+    used = load(tab, path, root)
+    tab.close()
     return used
 
 
@@ -187,7 +189,7 @@ def _spread(values: list[float]) -> str:
     return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
 
 
-def _browser(profile: str) -> int:
+def browser_process(profile: str) -> int:
     """The id of the browser's first process."""
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
@@ -197,8 +199,13 @@ def _browser(profile: str) -> int:
     raise SystemExit("the browser's process is not there")
 
 
-def _cpu(root: int) -> float:
+def cpu_of(root: int) -> float:
     """CPU seconds of a process and all below it, ended children included."""
+    return sum(processes_of(root).values()) / _TICK
+
+
+def processes_of(root: int) -> dict[int, int]:
+    """A process and all below it -> the ticks of CPU time of each, its ended children included."""
     parents: dict[int, list[int]] = {}
     ticks: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
@@ -207,12 +214,12 @@ def _cpu(root: int) -> float:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
                 parents.setdefault(int(fields[1]), []).append(int(entry.name))
                 ticks[int(entry.name)] = sum(map(int, fields[11:15]))
-    todo, total = [root], 0
+    todo, found = [root], {}
     while todo:
         one = todo.pop()
-        total += ticks.get(one, 0)
+        found[one] = ticks.get(one, 0)
         todo += parents.get(one, [])
-    return total / _TICK
+    return found
 
 
 if __name__ == "__main__":

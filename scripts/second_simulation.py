@@ -4,10 +4,10 @@
     python scripts/second_simulation.py              print the tables, and what differs
     python scripts/second_simulation.py --write      write them into the page, beside the first
 
-Nothing of the program and nothing of the first simulation is used: worlds, order, drift, intervals,
-looks, catastrophes and verdicts are written anew from the page's words. What is counted in the
-program is enumerated here, and Student's distribution is scipy's. Two shares differ where chance
-alone would part them so far once in some ten thousand tables.
+Nothing of the program is used, and of the first simulation only what writes tables into the page:
+worlds, order, drift, intervals, looks, catastrophes and verdicts are written anew from the page's
+words. What is counted in the program is enumerated here, and Student's distribution is scipy's. Two
+shares differ where chance alone would part them so far once in some ten thousand tables.
 """
 
 from __future__ import annotations
@@ -24,11 +24,17 @@ from itertools import combinations, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+if not __package__:  # as a program it would look for modules in its own folder alone
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from scripts import page_tables
+
 _special = importlib.import_module("scipy.special")
 
-PAGE = Path(__file__).parents[1] / "docs/explanation/measuring.md"
-FIRST = ("<!-- simulation: begin -->\n", "<!-- simulation: end -->\n")
-SECOND = ("<!-- second simulation: begin -->\n", "<!-- second simulation: end -->\n")
+FIRST = page_tables.Place("<!-- simulation: begin -->\n", "<!-- simulation: end -->\n")
+SECOND = page_tables.Place(
+    "<!-- second simulation: begin -->\n", "<!-- second simulation: end -->\n"
+)
 
 SEED = 4
 TIMES = 600
@@ -565,10 +571,9 @@ def cell(plan: Plan, name: str, effect: float, times: int) -> Cell:
 Table = list[list[str]]
 
 
-def first_tables(text: str, marks: tuple[str, str] = FIRST) -> list[Table]:
-    """The page's, cell by cell; the rule below the head is left out. ``marks``: around them."""
-    inside = text.partition(marks[0])[2].partition(marks[1])[0]
-    tables = [part.splitlines() for part in inside.strip().split("\n\n")]
+def tables_of(place: page_tables.Place) -> list[Table]:
+    """The page's, cell by cell; the rule below the head is left out."""
+    tables = [part.splitlines() for part in place.shown().strip().split("\n\n")]
     return [
         [[each.strip() for each in row.strip("|").split("|")] for row in [head, *rest]]
         for head, _rule, *rest in tables
@@ -622,16 +627,18 @@ def differs(one: Cell, theirs: str, times: int) -> bool:
 
 def main(arguments: Sequence[str]) -> int:
     """The exit code."""
-    text = PAGE.read_text("utf-8")
-    write = arguments == ["--write"]
-    times = TIMES if write or not arguments else int(arguments[0])
-    found = list(second_tables(first_tables(text), times))
+    options = page_tables.parser(__doc__)
+    options.add_argument(
+        "times", type=int, nargs="?", default=TIMES, help="measurements of a cell (%(default)s)"
+    )
+    chosen = page_tables.chosen_by(options, arguments, SEED)
+    if chosen.write and chosen.times != TIMES:
+        options.error(f"the page has {TIMES} measurements of a cell")
+    found = list(second_tables(tables_of(FIRST), chosen.times))
     tables = "\n".join(table for table, _differing in found)
     differing = [line for _table, lines in found for line in lines]
-    if write:
-        head, _, rest = PAGE.read_text("utf-8").partition(SECOND[0])
-        rest = rest.partition(SECOND[1])[2]
-        PAGE.write_text(f"{head}{SECOND[0]}{tables}{SECOND[1]}{rest}", "utf-8")
+    if chosen.write:
+        SECOND.write(tables)
     else:
         sys.stdout.write(tables)
     sys.stderr.write("".join(f"{line}\n" for line in differing))

@@ -32,8 +32,12 @@ from vnicaudit.bench.profiles.keys import RUNS_PER_TURN
 from vnicaudit.bench.trials.turning import Visit, others_first
 from vnicaudit.model.measurement import Sample, Workload
 
-PAGE = Path(__file__).parents[1] / "docs/explanation/measuring.md"
-BEGIN, END = "<!-- simulation: begin -->\n", "<!-- simulation: end -->\n"
+if not __package__:  # as a program it would look for modules in its own folder alone
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from scripts import page_tables
+
+PLACE = page_tables.Place("<!-- simulation: begin -->\n", "<!-- simulation: end -->\n")
 
 SEED = 20261126
 REPETITIONS = {0.0: 2000, -0.10: 1000, 0.10: 1000}
@@ -427,21 +431,7 @@ def _shown(one: Cell) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """The exit code."""
-    if not arguments:
-        sys.stdout.write(tables())
-        return 0
-    found = tables()
-    text = PAGE.read_text("utf-8")
-    head, _, rest = text.partition(BEGIN)
-    current = f"{head}{BEGIN}{found}{END}{rest.partition(END)[2]}"
-    if arguments == ["--write"]:
-        PAGE.write_text(current, "utf-8")
-        return 0
-    if current != text:
-        sys.stderr.write(
-            f"{PAGE.name} has other tables: run scripts/simulate_verdicts.py --write\n"
-        )
-    return int(current != text)
+    return page_tables.main(PLACE, tables, __doc__, SEED, arguments)
 
 
 if __name__ == "__main__":

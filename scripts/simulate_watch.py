@@ -23,8 +23,12 @@ from vnicaudit.bench.judging.effect import margin_of
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.watching.changes import DAY, HOUR, ChangePoint, SeriesPoint, judge_series
 
-PAGE = Path(__file__).parents[1] / "docs/explanation/measuring.md"
-BEGIN, END = "<!-- watch: begin -->\n", "<!-- watch: end -->\n"
+if not __package__:  # as a program it would look for modules in its own folder alone
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from scripts import page_tables
+
+PLACE = page_tables.Place("<!-- watch: begin -->\n", "<!-- watch: end -->\n")
 SEED = 20261126
 REPETITIONS = 120
 MONTH = 30 * 24
@@ -144,25 +148,5 @@ def table() -> str:
     return "\n".join([*lines, ""])
 
 
-def main(arguments: list[str]) -> int:
-    """The exit code."""
-    sys.stderr.write(f"seed {SEED}\n")
-    made = table()
-    if not arguments:
-        sys.stdout.write(made)
-        return 0
-    text = PAGE.read_text("utf-8")
-    before, _, rest = text.partition(BEGIN)
-    old, _, after = rest.partition(END)
-    if arguments == ["--write"]:
-        PAGE.write_text(f"{before}{BEGIN}{made}{END}{after}", "utf-8")
-        return 0
-    if old != made:
-        sys.stderr.write(
-            f"{PAGE.name} has another table: run scripts/{Path(__file__).name} --write\n"
-        )
-    return int(old != made)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    sys.exit(page_tables.main(PLACE, table, __doc__, SEED, sys.argv[1:]))

@@ -1,21 +1,40 @@
-"""A Dask cluster of separate processes: a scheduler, and workers that have sites as resources."""
+"""A Dask cluster of separate processes: a scheduler, and workers that have sites as resources. They
+are forked from one that has imported Dask, which takes most of their start."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import multiprocessing
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from tests.bench.endpoints.left import listens, until
 from tests.fleet.daemons import free_port
 
-_OTHER_VERSION = "import vnicaudit; vnicaudit.__version__ = '0.0.1'; "
-_WORKER = "{before}from distributed.cli.dask_worker import main; main()"
 _SLOTS = 4
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(
+    ["distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "vnicaudit.cli.main"]
+)
+
+
+def _run(program: str, words: list[str], log: str, version: str) -> None:
+    """Be a scheduler or a worker; of another ``version`` of vnicaudit, where one is given."""
+    import vnicaudit
+
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    vnicaudit.__version__ = version or vnicaudit.__version__
+    if program == "scheduler":
+        from distributed.cli.dask_scheduler import main
+    else:
+        from distributed.cli.dask_worker import main
+    main(words)
 
 
 class DaskCluster:
@@ -27,8 +46,8 @@ class DaskCluster:
         self.address = f"{scheme}://127.0.0.1:{self.port}"
         self._folder = folder
         self._keys = keys
-        self._scheduler: subprocess.Popen[bytes] | None = None
-        self.workers: dict[str, subprocess.Popen[bytes]] = {}
+        self._scheduler: ForkServerProcess | None = None
+        self.workers: dict[str, ForkServerProcess] = {}
 
     def start(self, *sites: str) -> None:
         """Start the scheduler, and a worker for each of the sites; ready once all are there."""
@@ -40,16 +59,15 @@ class DaskCluster:
     def start_scheduler(self) -> None:
         """The scheduler, at the same address each time."""
         words = ["--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"]
-        self._scheduler = self._run("scheduler", ["-m", "distributed.cli.dask_scheduler", *words])
+        self._scheduler = self._started("scheduler", words)
         until(lambda: listens(self.port), "the scheduler listens")
 
     def start_worker(self, site: str, *, other_version: bool = False) -> None:
         """A worker; ``other_version``: of another version of vnicaudit."""
-        program = _WORKER.format(before=_OTHER_VERSION if other_version else "")
-        words = ["-c", program, self.address, "--no-nanny", "--no-dashboard", "--host", "127.0.0.1",
+        words = [self.address, "--no-nanny", "--no-dashboard", "--host", "127.0.0.1",
                  "--nthreads", str(_SLOTS), "--resources", f"{site}={_SLOTS}",
                  "--memory-limit", "0", "--local-directory", str(self._folder)]  # fmt: skip
-        self.workers[site] = self._run(site, words)
+        self.workers[site] = self._started(site, words, "0.0.1" if other_version else "")
 
     def wait_for_workers(self, *sites: str) -> None:
         """Wait until each of these sites has a worker that has joined."""
@@ -62,13 +80,13 @@ class DaskCluster:
     def kill_worker(self, site: str) -> None:
         """SIGKILL."""
         self.workers[site].kill()
-        self.workers[site].wait()
+        self.workers[site].join()
 
     def kill_scheduler(self) -> None:
         """SIGKILL."""
         if self._scheduler is not None:
             self._scheduler.kill()
-            self._scheduler.wait()
+            self._scheduler.join()
 
     def stop(self) -> None:
         """All of it."""
@@ -76,13 +94,16 @@ class DaskCluster:
             self.kill_worker(site)
         self.kill_scheduler()
 
-    def _run(self, name: str, words: list[str]) -> subprocess.Popen[bytes]:
+    def _started(self, name: str, words: list[str], version: str = "") -> ForkServerProcess:
         if self._keys is not None:
             words += ["--tls-ca-file", f"{self._keys}/cacert.pem",
                       "--tls-cert", f"{self._keys}/servercert.pem",
                       "--tls-key", f"{self._keys}/serverkey.pem"]  # fmt: skip
-        with open(self._log(name), "wb") as log:
-            return subprocess.Popen([sys.executable, *words], stdout=log, stderr=log)
+        log = self._log(name)
+        log.write_bytes(b"")
+        process = _FORKS.Process(target=_run, args=(name, words, str(log), version), daemon=True)
+        process.start()
+        return process
 
     def _log(self, name: str) -> Path:
         return self._folder / f"{name}.log"

@@ -122,7 +122,7 @@ def test_a_host_whose_reading_is_not_kept_has_what_the_history_knows(history: Hi
     history.store(audit("a1", 1, (A,)), [one])
     with history.fleet_state() as state:
         ((known_host, findings),) = state.open_on(state.hosts())
-        made = merged_reading(known_host, findings, None, lambda: state.nics(known_host.id))
+        made = merged_reading(known_host, findings, None, lambda: state.nics(known_host))
         kept = merged_reading(known_host, findings, one, lambda: pytest.fail("all is kept"))
     assert [each.subject for each in made.audited] == ["vm1", "vm2"]
     for mine, theirs in zip(made.audited, one.audited, strict=True):
@@ -143,7 +143,7 @@ def test_a_part_that_was_not_read_stays_beside_what_was(history: History) -> Non
     history.store(audit("a2", 2, (A,)), [part])
     with history.fleet_state() as state:
         ((known_host, findings),) = state.open_on(state.hosts())
-        made = merged_reading(known_host, findings, part, lambda: state.nics(known_host.id))
+        made = merged_reading(known_host, findings, part, lambda: state.nics(known_host))
     assert {one.fingerprint: one.state for one in findings} == {
         mark(1, 1): "known", mark(1, 2): "not looked at",
     }  # fmt: skip

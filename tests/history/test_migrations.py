@@ -134,4 +134,4 @@ def test_the_command_says_what_it_did(tmp_path: Path) -> None:
     place = kept_sqlite("1", tmp_path / "state")
     done = inside("history", "upgrade", "--history", place.target)
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.fullmatch(r".*/history\.db: schema 2 \(was 1\)\n", done.stdout)
+    assert re.fullmatch(r".*/history\.db: schema 3 \(was 1\)\n", done.stdout)

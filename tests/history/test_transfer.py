@@ -105,7 +105,7 @@ def test_nothing_is_imported_into_a_history_that_has_something(history: History)
         history.fill(io.BytesIO(data), "x.jsonl")
 
 
-HEAD = b'{"schema":"vnicaudit.history-export/1","tables":"2"}\n'
+HEAD = b'{"schema":"vnicaudit.history-export/1","tables":"3"}\n'
 HOST = {"id": 1, "name": "kvm1", "tried": None, "read": None, "whole": None}
 
 

@@ -2,7 +2,6 @@
 and what only a guest has, pktgen."""
 
 import json
-import lzma
 import os
 import re
 import socket
@@ -10,17 +9,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.adapters import open_endpoint
 from tests.rig import bench
 from tests.rig.domain_xml import Nic
 from tests.rig.guests import Guest, GuestFactory
-from tests.rig.images import guest_image
 
 pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
@@ -151,29 +148,11 @@ def test_load_on_all_cores_in_one_arm_is_no_regression(guest: Guest, tmp_path: P
     assert {by for sample in loaded for by in sample["invalid_by"]} & {"vcpu-delay", "cpu-wait"}
 
 
-_PACKETS = """
-[[workload]]
-engine = "pktgen"
-patterns = ["frames", "imix"]
-directions = ["tx"]
-seconds = 3
-warmup = 0
-"""
-
-
 def test_small_packets_are_sent_by_the_guests_kernel_and_counted_here(
     guest: Guest, tmp_path: Path
 ) -> None:
-    """Its image has no such module; its kernel's package has."""
-    (packed,) = guest_image("x86_64").kernel.with_name("kernel").rglob("pktgen.ko.xz")
-    with closing(open_endpoint(f"agent://{guest.name}")) as session:
-        module = session.put_file("pktgen.ko", lzma.decompress(packed.read_bytes()))
-        guest.run(["insmod", module]).output()
-    try:
-        code, result = run(guest, tmp_path, ONCE, part=_PACKETS)
-        left = guest.run(["sh", "-c", "cat /proc/net/pktgen/kpktgend_*; ls /proc/net/pktgen"])
-    finally:
-        guest.run(["rmmod", "pktgen"]).output()
+    with bench.pktgen_in(guest):
+        code, result = run(guest, tmp_path, ONCE, part=bench.PACKETS)
     assert code == 0
     assert {one["workload"] for one in result["samples"]} == {
         "pktgen.frames.tx.c1", "pktgen.imix.tx.c1",
@@ -183,4 +162,3 @@ def test_small_packets_are_sent_by_the_guests_kernel_and_counted_here(
         assert sample["values"]["packet_rate"] > 100
         assert 0 <= sample["values"]["loss"] < 50
         assert sample["details"]["received"] <= 1.02 * sample["details"]["sent"]
-    assert "eth" not in left.output(), "no device is left"

@@ -78,9 +78,11 @@ class ChangeWriter:
 
     def finish(self) -> None:
         """To be called when all hosts are written: what is gone may have moved."""
-        self._origins.mark_moves()
-        for how, flow, number in ended_flows(self._connection, self._audit):
-            self.flows[how][flow] += number
+        if self._nics.has_ended or self._findings.has_ended:
+            self._origins.mark_moves()
+        if self._findings.has_ended:
+            for how, flow, number in ended_flows(self._connection, self._audit):
+                self.flows[how][flow] += number
 
     def _changes(self, new: Sequence[tuple[KnownHost, HostReading]]) -> Iterator[_Changed]:
         before = [known.id for known, _one in new if known.read is not None]
@@ -144,9 +146,12 @@ class _NicWriter:
         self._audit = audit
         self._origins = origins
         self._next = _next_id(connection, nic)
+        self.has_ended = False
 
     def close(self, changes: Sequence[_Changed]) -> None:
-        _close(self._connection, nic, self._audit, (one.nics.closed for one in changes))
+        closed = [each for one in changes for each in one.nics.closed]
+        self.has_ended |= bool(closed)
+        _close(self._connection, nic, self._audit, closed)
 
     def open(self, changes: Sequence[_Changed]) -> None:
         before = {} if self._origins.no_nics else self._before(changes)
@@ -184,9 +189,12 @@ class _FindingWriter:
         self._origins = origins
         self._flows = flows
         self._next = _next_id(connection, finding)
+        self.has_ended = False
 
     def close(self, changes: Sequence[_Changed]) -> None:
-        _close(self._connection, finding, self._audit, (one.findings.closed for one in changes))
+        closed = [each for one in changes for each in one.findings.closed]
+        self.has_ended |= bool(closed)
+        _close(self._connection, finding, self._audit, closed)
         unlooked = [(each, self._audit) for one in changes for each in one.findings.unlooked]
         looked = [(each, None) for one in changes for each in one.findings.looked]
         set_by_id(self._connection, finding, [*unlooked, *looked], "unlooked")
@@ -241,10 +249,8 @@ def _domain_nic(facts: NicFacts) -> DomainNic:
     return facts.uuid or facts.domain, facts.mac
 
 
-def _close(
-    connection: Connection, table: Table, audit: int, closed: Iterable[Iterable[Closed]]
-) -> None:
-    rows = [(each.id, audit, each.closed_as) for some in closed for each in some]
+def _close(connection: Connection, table: Table, audit: int, closed: Iterable[Closed]) -> None:
+    rows = [(each.id, audit, each.closed_as) for each in closed]
     set_by_id(connection, table, rows, "closed", "closed_as")
 
 

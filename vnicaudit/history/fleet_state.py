@@ -10,7 +10,8 @@ from vnicaudit.errors import UsageError
 from vnicaudit.history.audits import summaries
 from vnicaudit.history.gains import NO_RESULT
 from vnicaudit.history.known import chunks
-from vnicaudit.history.rows import NicFacts, time_text, uuid_text
+from vnicaudit.history.known_nics import known_nics
+from vnicaudit.history.rows import time_text, uuid_text
 from vnicaudit.history.tables import (
     audit,
     basis_rule,
@@ -29,10 +30,10 @@ from vnicaudit.model.fleet_state import (
     FleetHost,
     FleetSummary,
     KnownFinding,
-    KnownNic,
     NicMeasurement,
 )
 from vnicaudit.model.history import FindingState
+from vnicaudit.model.report import NicRow
 
 AUDITS = 60
 """Audits of the trend; what an older one ended is not listed."""
@@ -96,17 +97,9 @@ class FleetState:
             for one in some:
                 yield one, found[one.id]
 
-    def nics(self, host_id: int) -> list[KnownNic]:
+    def nics(self, host: FleetHost) -> list[NicRow]:
         """The NICs of a host, guest by guest."""
-        n = nic.c
-        names = NicFacts._fields
-        query = select(*(n[name] for name in names)).where(n.host == host_id, n.closed.is_(None))
-        rows = self._connection.execute(query.order_by(n.domain, n.uuid, n.nic_index))
-        found = []
-        for row in rows:
-            values = dict(zip(names, row, strict=True))
-            found.append(KnownNic(**{**values, "uuid": uuid_text(values["uuid"])}))
-        return found
+        return known_nics(self._connection, host)
 
     def settled(self) -> list[KnownFinding]:
         """Findings that the audits of the trend saw fixed, or gone, newest first, and that did not

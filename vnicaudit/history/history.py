@@ -23,6 +23,7 @@ from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.ranking import MeasuredGain
 
 if TYPE_CHECKING:
+    from vnicaudit.history.claims import Claims
     from vnicaudit.history.counts import SeverityOf
     from vnicaudit.history.database import Database
     from vnicaudit.history.fleet_state import FleetState
@@ -115,6 +116,12 @@ class History:
         from vnicaudit.history.transfer import import_lines
 
         return import_lines(self.database, stream, name)
+
+    def claims(self) -> Claims:
+        """The findings that channels were told of."""
+        from vnicaudit.history.claims import Claims
+
+        return Claims(self.database)
 
     def gains(self) -> tuple[MeasuredGain, ...]:
         """Measured gains of changes of NICs."""

@@ -15,7 +15,7 @@ from vnicaudit.history.place import HistoryPlace
 from vnicaudit.history.views import create_views, drop_views
 from vnicaudit.text.own_commands import history_command
 
-NEWEST = "2"
+NEWEST = "3"
 """The schema that this version writes."""
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _VERSION = table("alembic_version", column("version_num"))

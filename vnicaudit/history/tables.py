@@ -275,3 +275,13 @@ benchmark_result = Table(
     sqlite_with_rowid=False,
     comment="Their comparisons: one metric of one workload, two arms.",
 )
+
+notified = Table(
+    "notified",
+    META,
+    Column("channel", Text, primary_key=True, comment="as channels.toml names it"),
+    Column("day", Text, primary_key=True, comment="UTC, 2026-11-26"),
+    Column("fingerprint", LargeBinary, primary_key=True),
+    sqlite_with_rowid=False,
+    comment="Findings that a channel was told of within the last week.",
+)

@@ -1,6 +1,6 @@
 """A whole history as JSON lines, and back: from one database to another, or to a warehouse.
 
-The first line is ``{"schema": "vnicaudit.history-export/1", "tables": "2"}``; each of the others
+The first line is ``{"schema": "vnicaudit.history-export/1", "tables": "3"}``; each of the others
 is a row, ``{"table": "nic", "row": {"id": 1, …}}``. Bytes are hexadecimal digits.
 """
 

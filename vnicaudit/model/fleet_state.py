@@ -56,28 +56,6 @@ class KnownFinding(msgspec.Struct, frozen=True, kw_only=True):
     file: str | None
 
 
-class KnownNic(msgspec.Struct, frozen=True, kw_only=True):
-    """A NIC, as it was last read; effective, but for ``model_declared``."""
-
-    domain: str
-    uuid: str | None
-    nic_index: int
-    mac: str | None
-    type: str
-    origin: str
-    owner: str
-    arch: str | None
-    machine: str | None
-    vcpus: int | None
-    model_declared: str | None
-    model: str | None
-    vhost: int | None
-    queues: int | None
-    rx_queue_size: int | None
-    tx_queue_size: int | None
-    starts: int
-
-
 class FleetSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The newest audit, those before it (``audits``, oldest first, the newest one included), the
     ids of the rules that it asked, and how many NICs it met for the first time, or no more."""

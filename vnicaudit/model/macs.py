@@ -12,7 +12,7 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.owner import Owner
 
 
-class NicSeen(msgspec.Struct, frozen=True):
+class NicSeen(msgspec.Struct, frozen=True, array_like=True):
     """One NIC with a MAC address, of one reading of a guest."""
 
     mac: str

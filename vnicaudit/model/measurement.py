@@ -159,11 +159,16 @@ class Covariates(msgspec.Struct, frozen=True):
 
 
 class Witness(msgspec.Struct, frozen=True):
-    """A second look at a path, by ping from the peer, right after a run. ``answered`` None: it
-    cannot tell, and ``detail`` says why."""
+    """A second look at a path right after a run; None: it cannot tell. ``answered``: ping from the
+    peer was answered; ``detail``: how often, or why it tells nothing."""
 
     answered: bool | None
     detail: str
+    arp: bool | None = None
+    """The peer has just heard from the NIC that has the address (True), or asks for it in vain
+    (False): its neighbour table."""
+    counted: bool | None = None
+    """The target's NIC counted bytes in and out during the run (True), or none one way (False)."""
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):

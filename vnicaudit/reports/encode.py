@@ -40,7 +40,7 @@ def encode_items(values: Sequence[object]) -> str:
 
 def _escaped(data: bytes) -> str:
     text = data.decode()
-    if "##" in text:
+    if "#" in text and "##" in text:  # one character is found far faster than two
         text = _COMMAND.sub(r"\\u0023", text)
     if data.isascii() and "\x7f" not in text:
         return text

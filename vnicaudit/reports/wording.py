@@ -228,7 +228,7 @@ def _affected(tally: Tally, end: RunEnd) -> str:
         parts.append(f"{tally.affected['domain']:,} of {count(end.summary.domains, 'domain')}")
         parts.append(count(end.summary.nics, "NIC"))
     for scope, word in _BESIDE_DOMAINS:
-        if tally.judged[scope]:
+        if tally.affected[scope]:
             parts.append(f"{tally.affected[scope]:,} of {count(tally.judged[scope], word)}")
     return ", ".join(parts)
 

@@ -14,6 +14,7 @@ from tests.bench.generator.roles import group_lives
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.engines import netperf
 from vnicaudit.bench.engines._netperf.command import SELECTORS, TESTS, client, servers
+from vnicaudit.bench.engines._netperf.measuring import measurement_of
 from vnicaudit.bench.engines._netperf.output import parse_output
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.registry import ENGINES
@@ -37,7 +38,7 @@ def _of(path: Path) -> Workload:
 @pytest.mark.parametrize("path", _RECORDED, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_recorded_outputs(path: Path) -> None:
     workload = _of(path)
-    found = netperf.measurement_of(workload, parse_output(path.read_text(), workload), ())
+    found = measurement_of(workload, parse_output(path.read_text(), workload), ())
     assert tuple(found.values) == netperf.PATTERNS[workload.pattern]
     assert all(value >= 0 for value in found.values.values())
     assert found.seconds == pytest.approx(1.0, abs=0.05)
@@ -72,14 +73,14 @@ def test_recorded_outputs(path: Path) -> None:
 )
 def test_the_very_numbers(file: str, values: dict[str, float]) -> None:
     path = _DATA / file
-    found = netperf.measurement_of(_of(path), parse_output(path.read_text(), _of(path)), ())
+    found = measurement_of(_of(path), parse_output(path.read_text(), _of(path)), ())
     assert found.values == values
 
 
 def test_of_udp_only_what_arrived_counts() -> None:
     """Half of what was sent was lost."""
     path = _DATA / "2.7.1" / "udp_stream-64.txt"
-    found = netperf.measurement_of(_of(path), parse_output(path.read_text(), _of(path)), ())
+    found = measurement_of(_of(path), parse_output(path.read_text(), _of(path)), ())
     assert found.values["goodput"] == 120296690.0
     assert found.values["loss"] == pytest.approx(49.495, abs=0.001)
     assert (found.bytes, found.details["sent_bytes"]) == (15039296, 29778048)
@@ -88,7 +89,7 @@ def test_of_udp_only_what_arrived_counts() -> None:
 
 def test_percentiles_are_details_and_what_is_not_known_is_none() -> None:
     path = _DATA / "2.7.1" / "tcp_crr.txt"
-    found = netperf.measurement_of(_of(path), parse_output(path.read_text(), _of(path)), ())
+    found = measurement_of(_of(path), parse_output(path.read_text(), _of(path)), ())
     assert found.details == {
         "latency_p50": 24.0,
         "latency_p90": 26.0,
@@ -151,7 +152,7 @@ def _changed(text: str, name: str, value: str) -> str:
 def test_what_cannot_be_is_an_error(pattern: str, text: str, error: str) -> None:
     workload = _workload(pattern)
     with pytest.raises(MeasureError) as raised:
-        netperf.measurement_of(workload, parse_output(text, workload), ())
+        measurement_of(workload, parse_output(text, workload), ())
     assert error in str(raised.value)
 
 
@@ -166,7 +167,7 @@ def test_more_than_was_sent_cannot_have_been_received() -> None:
     text = (_DATA / "2.7.1" / "udp_stream.txt").read_text()
     output = parse_output(_changed(text, "LOCAL_BYTES_SENT", "1000"), _workload("UDP_STREAM"))
     with pytest.raises(MeasureError, match="received more than it sent"):
-        netperf.measurement_of(_workload("UDP_STREAM"), output, ())
+        measurement_of(_workload("UDP_STREAM"), output, ())
 
 
 @given(st.text(), st.sampled_from(sorted(TESTS)))
@@ -189,7 +190,7 @@ def test_any_value_is_a_measurement_or_an_error(
     ]
     workload = _workload(pattern)
     try:
-        found = netperf.measurement_of(workload, parse_output("\n".join(lines), workload), ())
+        found = measurement_of(workload, parse_output("\n".join(lines), workload), ())
     except MeasureError:
         return
     assert all(0 <= number < float("inf") for number in found.values.values())

@@ -12,6 +12,7 @@ from vnicaudit.bench.facts.nic_bytes import (
     COUNTERS,
     NicReading,
     counted_between,
+    counted_both_ways,
     may_have_wrapped,
     nic_reading,
 )
@@ -86,3 +87,21 @@ def test_this_machine() -> None:
             assert found.subject_nic == "lo"
             assert "lo" in found.counters
         assert len(here.commands) == 2
+
+
+@pytest.mark.parametrize(
+    ("late", "seconds", "counted"),
+    [
+        ((300, 60), 0.1, True),
+        ((100, 60), 3.0, False),  # it hears nothing
+        ((300, 50), 3.0, False),  # it says nothing
+        ((100, 50), 1.0, None),  # its driver may not have asked the device yet
+    ],
+)
+def test_both_ways_were_counted(
+    late: tuple[int, int], seconds: float, *, counted: bool | None
+) -> None:
+    before, after = (NicReading({"eth0": each}, "eth0") for each in ((100, 50), late))
+    assert counted_both_ways(before, after, seconds) is counted
+    assert counted_both_ways(before, NicReading({"eth0": late}, None), seconds) is None
+    assert counted_both_ways(None, after, seconds) is None

@@ -18,7 +18,7 @@ ETH0, ETH1 = "192.0.2.1", "198.51.100.1"
 
 @pytest.fixture
 def links(monkeypatch: pytest.MonkeyPatch) -> Iterator[TwoLinks]:
-    monkeypatch.setattr(path_check, "_LAG_SECONDS", 0.0)  # veth has no driver that lags
+    monkeypatch.setattr(path_check, "LAG_SECONDS", 0.0)  # veth has no driver that lags
     with two_links() as made:
         yield made
 

@@ -58,6 +58,56 @@ def test_silence_needs_a_witness_that_saw_nothing_either() -> None:
         assert silenced(after_two(run("after", 0), run("after", 0))) is expected
 
 
+DEAF = Witness(None, "ping is not installed", arp=False, counted=None)
+ALL = Witness(True, "3 of 3 answered", arp=True, counted=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "seen"),
+    [
+        (ALL, BAD, "ping was not answered"),
+        (ALL, replace(BAD, arp=True, counted=True), "ping was not answered"),
+        (ALL, DEAF, "ARP was not answered"),
+        (ALL, replace(DEAF, answered=True), ""),
+        (replace(ALL, answered=False), replace(BAD, arp=False), "ARP was not answered"),
+        (replace(ALL, answered=False), replace(BAD, arp=True), ""),
+        (replace(ALL, arp=None), DEAF, ""),
+        (ALL, Witness(None, "", counted=False), "the target's NIC counted nothing"),
+        (ALL, Witness(None, "", counted=True), ""),
+        (replace(ALL, counted=None), Witness(None, "", counted=False), ""),
+    ],
+)
+def test_the_first_witness_that_can_tell_is_believed(
+    before: Witness, after: Witness, seen: str
+) -> None:
+    """It has to have seen something before the change; one that sees something now is enough
+    against it."""
+    dead = fails("silent", after)("after", 0)
+    found = silence(after_two(dead, dead, witness=before), [TCP], "before", "after")
+    words = f"tcp: nothing got through in after twice in a row, and {seen} either; in before both"
+    assert found == ((f"{words} worked",) if seen else ())
+
+
+@pytest.mark.parametrize(
+    ("witness", "notes"),
+    [
+        (BAD, "ping was not answered (nor before, as far as is known)"),
+        (replace(DEAF, arp=True), "ping tells nothing: ping is not installed; ARP was answered"),
+        (
+            replace(DEAF, counted=True),
+            "ping tells nothing: ping is not installed; ARP was not answered (nor before, as far "
+            "as is known); the target's NIC counted bytes in and out",
+        ),
+        (UNKNOWN, "there is no second witness: ping is not installed"),
+        (None, "there is no second witness"),
+    ],
+)
+def test_each_witness_is_told(witness: Witness | None, notes: str) -> None:
+    dead = fails("silent", witness)("after", 0)
+    found = failure_words(after_two(dead, dead, witness=None), [TCP], "before", "after")
+    assert found["tcp"].endswith(f"); {notes}")
+
+
 def test_silence_is_twice_in_a_row_and_new() -> None:
     dead = fails("silent", BAD)
     twice = [dead("after", 0), dead("after", 0)]

@@ -70,10 +70,9 @@ def test_of_the_same_values_both_say_the_same(case: Case) -> None:
 @pytest.mark.parametrize("effect", second.EFFECTS)
 def test_the_page_has_what_both_found(effect: float) -> None:
     """No share differs by more than chance."""
-    text = second.PAGE.read_text("utf-8")
     at = second.EFFECTS.index(effect)
-    first = second.first_tables(text)[at]
-    mine = second.first_tables(text, second.SECOND)[at]
+    first = second.tables_of(second.FIRST)[at]
+    mine = second.tables_of(second.SECOND)[at]
     assert [row[0] for row in mine[1:]] == [row[0] for row in first[1:]]
     assert {row[0] for row in mine[1:]} == {world.name for world in WORLDS}
     assert mine[0] == first[0]
@@ -89,8 +88,7 @@ def test_the_page_has_what_both_found(effect: float) -> None:
 @pytest.mark.parametrize("name", ["normal, 5 %", "boots on two levels, 25 % apart"])
 @pytest.mark.parametrize("column", list(second.PLANS)[2:5])
 def test_a_share_of_it_says_what_the_first_says(name: str, column: str) -> None:
-    text = second.PAGE.read_text("utf-8")
-    head, *rows = second.first_tables(text)[1]
+    head, *rows = second.tables_of(second.FIRST)[1]
     (theirs,) = (row[head.index(column)] for row in rows if row[0] == name)
     nine = second.PLANS[column].workloads > 1
     found = second.cell(second.PLANS[column], name, -0.10, 50 if nine else 150)

@@ -30,8 +30,7 @@ def by_chance(share: float, repetitions: int) -> float:
 
 def shown(title: str, cases: Sequence[Case]) -> list[list[str]]:
     """The rows of a table of the page, without its head."""
-    text = simulation.PAGE.read_text("utf-8")
-    found = text.partition(simulation.BEGIN)[2].partition(simulation.END)[0].split("\n\n")
+    found = simulation.PLACE.shown().split("\n\n")
     (table,) = (each for each in found if title in each)
     rows = [[part.strip() for part in row.strip("|").split("|")] for row in table.splitlines()]
     assert rows[0][1:] == [case.name for case in cases]
@@ -86,6 +85,13 @@ def test_another_table_is_noticed(
 ) -> None:
     monkeypatch.setattr(simulation, "tables", lambda: "| another |\n")
     assert simulation.main(["--check"]) == 1
-    assert "run scripts/simulate_verdicts.py --write" in capsys.readouterr().err
+    assert "measuring.md has other tables" in capsys.readouterr().err
     assert simulation.main([]) == 0
     assert capsys.readouterr().out == "| another |\n"
+
+
+def test_help_simulates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulation, "tables", lambda: pytest.fail("it simulates"))
+    with pytest.raises(SystemExit) as end:
+        simulation.main(["--help"])
+    assert end.value.code == 0

@@ -67,6 +67,7 @@ class Watching:
         self.others = 0.0
         """Threads of others for each CPU of the target, of all runs."""
         self.unchecked: dict[str, str] = {}
+        self.target_counted: bool | None = None
 
     def begin(self) -> None:
         """Nothing is read."""

@@ -132,7 +132,8 @@ def test_ping_is_asked_after_a_run_that_came_to_nothing(tmp_path: Path) -> None:
     nothing = Witness(False, "0 of 3 answered")
     assert [each.witness for each in one.samples] == [nothing, nothing, None, nothing]
     assert [each.failure for each in kept.samples()] == ["silent", None, None, "silent"]
-    assert peer.ran == ["ping -q -c 3 -i 0.2 -W 2 192.0.2.1"] * 3
+    asked = ["ping -q -c 3 -i 0.2 -W 2 192.0.2.1", "ip -s -o neigh show to 192.0.2.1"]
+    assert peer.ran == asked * 3
 
 
 def test_without_ping_there_is_no_witness(tmp_path: Path) -> None:

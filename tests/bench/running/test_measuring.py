@@ -139,6 +139,24 @@ def test_a_guard_rail_that_failed_is_looked_at_again(tmp_path: Path, lost: bool)
     assert result.guard_rails == (GuardRail("ping", "a", "ok"),)
 
 
+def test_an_end_that_does_not_answer_breaks_no_guard_rail(tmp_path: Path) -> None:
+    class Gone(Guard):
+        """Loses an end in the arm that is compared."""
+
+        def after(self, ends: Ends, path: PathOf, before: str) -> GuardRail:
+            found = super().after(ends, path, before)
+            if path.name == "four":
+                raise EndpointError("ssh://gen1: gone")
+            return found
+
+    guard = Gone()
+    result = measured(tmp_path, looking(guard, "live-flip", "one", "four"), two_arms(End()), Told())
+    assert guard.asked[-2:] == ["after four, as in one"] * 2
+    assert result.guard_rails[-1] == GuardRail("ping", "four", "unknown", "ssh://gen1: gone")
+    assert result.decision is not None
+    assert result.decision.verdict != "regressed"
+
+
 SHARED = "arms of one target share its counters"
 
 

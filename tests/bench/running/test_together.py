@@ -22,26 +22,28 @@ WORK = replace(TCP, seconds=10.0)
 URLS = ("agent://a", "agent://b")
 
 
-def run(end_time: float = 100.0, **values: float) -> RunOfOne:
-    return RunOfOne(Measured(values=values, seconds=10.0), end_time)
-
-
 def test_rates_are_added_up_and_the_worst_of_all_else_counts() -> None:
-    runs = [run(goodput=3e9, latency_p99=70.0, loss=0.1), run(goodput=1e9, latency_p99=90.0)]
-    found = together(runs, URLS)
+    each = [
+        {"goodput": 3e9, "latency_p99": 70.0, "loss": 0.1}, {"goodput": 1e9, "latency_p99": 90.0},
+    ]  # fmt: skip
+    found = together([Measured(values=values) for values in each], URLS)
     assert found.values == {"goodput": 4e9, "goodput_least": 1e9, "latency_p99": 90.0}
     assert found.details["goodput of agent://b"] == 1e9
 
 
 def test_one_that_fails_is_named() -> None:
-    failed = RunOfOne(Measured(error="iperf3 does not listen", failure="tool"), 100.0)
-    found = together([run(goodput=1e9), failed], URLS)
+    good, failed = Measured(values={"goodput": 1e9}), Measured(error="iperf3 does not listen")
+    found = together([good, failed], URLS)
     assert (found.values, found.failure) == ({}, "tool")
     assert found.error == "agent://b: iperf3 does not listen"
-    nothing = together([run(), run(goodput=1e9)], URLS)
+    nothing = together([Measured(), good], URLS)
     assert nothing.error == "agent://a: the engine measured nothing"
     (doubt,) = doubts_of_all([(), (Doubt("steal", "too much"),)], URLS)
     assert doubt == Doubt("steal", "agent://b: too much")
+
+
+def run(end_time: float) -> RunOfOne:
+    return RunOfOne(Measured(seconds=10.0), end_time)
 
 
 def test_what_was_not_at_the_same_time_does_not_count() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scripts import simulate_watch as simulation
+from scripts.page_tables import PAGE
 from scripts.simulate_watch import WORLDS, World
 
 SHARE = 8
@@ -23,7 +24,6 @@ def test_a_world_holds_its_bounds(world: World) -> None:
 
 
 def test_the_page_has_every_world_and_the_command() -> None:
-    text = simulation.PAGE.read_text("utf-8")
-    table = text.partition(simulation.BEGIN)[2].partition(simulation.END)[0]
+    table = simulation.PLACE.shown()
     assert [line.split(" | ")[0][2:] for line in table.splitlines()[2:]] == [w.name for w in WORLDS]
-    assert "python scripts/simulate_watch.py" in text
+    assert "python scripts/simulate_watch.py" in PAGE.read_text("utf-8")

@@ -14,9 +14,13 @@ from pathlib import Path
 import pytest
 
 from tests.bench.endpoints.left import until
-from tests.cli.command import SCRIPT, vnicaudit
+from tests.cli.command import SCRIPT
+from tests.cli.inside import inside
 from tests.fleet.qemu_daemons import QemuHost, qemu_hosts
+from vnicaudit.remedy.applying.journal.past_run import unfinished
+from vnicaudit.remedy.applying.journal.state import StateFolder
 
+Process = subprocess.Popen[str]
 DOMAINS = 2
 MANY = 12
 
@@ -54,7 +58,7 @@ def planned(
     """A plan of all hosts."""
     plan = folder / "plan.json"
     given = ("-i", inventory(folder, hosts, more), "-o", plan)
-    return plan, vnicaudit("fleet", "plan", *given, "--retries", "0", "--deadline", "5")
+    return plan, inside("fleet", "plan", *given, "--retries", "0", "--deadline", "5")
 
 
 def applying(folder: Path, plan: Path, state: str, *words: str) -> tuple[str | Path, ...]:
@@ -65,6 +69,24 @@ def applying(folder: Path, plan: Path, state: str, *words: str) -> tuple[str | P
     )  # fmt: skip
 
 
+def started(words: tuple[str | Path, ...], errors: int = subprocess.DEVNULL) -> Process:
+    """An apply in a process of its own, to be interrupted."""
+    return subprocess.Popen(
+        [sys.executable, str(SCRIPT), *map(str, words)],
+        stdout=subprocess.DEVNULL, stderr=errors, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job may ignore it
+    )  # fmt: skip
+
+
+def half_done(state: Path, host: QemuHost) -> bool:
+    """Whether a run of the state folder is in the middle of something there."""
+    return any(
+        run.is_open(unit.key)
+        for run in unfinished(StateFolder(str(state)))
+        for unit in run.request.units if unit.target == host.uri
+    )  # fmt: skip
+
+
 def models(hosts: list[QemuHost]) -> set[str]:
     """The models of all NICs."""
     return {model for host in hosts for model in host.models().values()}
@@ -72,7 +94,7 @@ def models(hosts: list[QemuHost]) -> set[str]:
 
 def outcomes(folder: Path, state: str) -> list[dict[str, str]]:
     """Domain -> outcome, of each run of a state folder, newest first."""
-    result = vnicaudit("runs", "--state", folder / state, "--format", "json")
+    result = inside("runs", "--state", folder / state, "--format", "json")
     runs = json.loads(result.stdout)["runs"]
     return [{step["name"]: step["outcome"] for step in run["steps"]} for run in runs]
 
@@ -88,11 +110,11 @@ def test_a_fleet_is_planned_applied_canaries_first_and_taken_back(
     steps = json.loads(plan.read_text())["steps"]
     assert [step["target"] for step in steps] == [one.uri for one in hosts for _ in range(DOMAINS)]
 
-    dry = vnicaudit(*applying(tmp_path, plan, "state", "--dry-run"))
+    dry = inside(*applying(tmp_path, plan, "state", "--dry-run"))
     assert dry.returncode == 0, dry.stderr
     assert models(hosts) == {"e1000"}
 
-    done = vnicaudit(*applying(tmp_path, plan, "state", "--batch", "4"))
+    done = inside(*applying(tmp_path, plan, "state", "--batch", "4"))
     assert done.returncode == 0, done.stderr
     assert models(hosts) == {"virtio"}
     assert [host.lock_text() for host in hosts] == [""] * 3
@@ -100,24 +122,32 @@ def test_a_fleet_is_planned_applied_canaries_first_and_taken_back(
     assert order[:2] == ["h0-d0", "h1-d0"]  # one of lab, one of prod, then batches
 
     (run,) = (tmp_path / "state" / "runs").iterdir()
-    back = vnicaudit(
-        "rollback", run.name, "--state", tmp_path / "state", "--yes",
-        *(word for host in hosts for word in ("--trust-uri", host.uri)),
-    )  # fmt: skip
+    words = ("rollback", run.name, "--state", tmp_path / "state", "--yes", "--deadline", "1")
+    trusted = [word for host in hosts for word in ("--trust-uri", host.uri)]
+    hosts[1].process.send_signal(signal.SIGSTOP)
+    try:
+        back = inside(*words, *trusted)
+    finally:
+        hosts[1].process.send_signal(signal.SIGCONT)
+    assert back.returncode == 5
+    assert back.stdout.count("its host does not answer") == DOMAINS
+    assert [models([host]) for host in hosts] == [{"e1000"}, {"virtio"}, {"e1000"}]
+    back = inside(*words, *trusted)
     assert back.returncode == 0, back.stderr
     assert models(hosts) == {"e1000"}
+    assert [host.lock_text() for host in hosts] == [""] * 3
 
 
 def test_a_limit_is_applied_alone_and_a_strange_plan_is_refused(
     hosts: list[QemuHost], tmp_path: Path
 ) -> None:
     plan, _result = planned(tmp_path, hosts)
-    done = vnicaudit(*applying(tmp_path, plan, "state", "--limit", "lab"))
+    done = inside(*applying(tmp_path, plan, "state", "--limit", "lab"))
     assert done.returncode == 0, done.stderr
     assert "Note: 4 of 6 steps are on other hosts (--limit)" in done.stderr
     assert [models([host]) for host in hosts] == [{"virtio"}, {"e1000"}, {"e1000"}]
     inventory(tmp_path, hosts[:2])
-    strange = vnicaudit(*applying(tmp_path, plan, "state"))
+    strange = inside(*applying(tmp_path, plan, "state"))
     assert strange.returncode == 2
     assert "is no host of the inventory" in strange.stderr
 
@@ -130,13 +160,13 @@ def test_a_host_that_does_not_answer_costs_itself(hosts: list[QemuHost], tmp_pat
     hosts[1].process.send_signal(signal.SIGSTOP)
     try:
         words = applying(tmp_path, plan, "state", "--deadline", "1")
-        done = vnicaudit(*words)
+        done = inside(*words)
     finally:
         hosts[1].process.send_signal(signal.SIGCONT)
     assert done.returncode == 5
     assert "its host does not answer" in done.stdout
     assert [models([host]) for host in hosts] == [{"virtio"}, {"e1000"}, {"virtio"}]
-    again = vnicaudit(*words)
+    again = inside(*words)
     assert again.returncode == 0, again.stderr
     assert models(hosts) == {"virtio"}
     second, first = outcomes(tmp_path, "state")
@@ -154,7 +184,7 @@ def test_a_killed_controller_keeps_its_lock_and_goes_on(
     hosts[1].define(MANY)
     plan, _result = planned(tmp_path, hosts)
     words = applying(tmp_path, plan, "state", "--deadline", "60")
-    process = subprocess.Popen([sys.executable, str(SCRIPT), *map(str, words)])
+    process = started(words)
     try:
         until(lambda: hosts[1].lock_text() != "", "the second host is locked")
         hosts[1].process.send_signal(signal.SIGSTOP)
@@ -166,7 +196,7 @@ def test_a_killed_controller_keeps_its_lock_and_goes_on(
     assert f"process {process.pid}" in hosts[1].lock_text()
     assert "e1000" in models([hosts[1]])  # it did not come to its end
 
-    other = vnicaudit(*applying(tmp_path, plan, "other"))
+    other = inside(*applying(tmp_path, plan, "other"))
     assert other.returncode == 5
     assert f"process {process.pid}" in other.stdout
     assert "virsh -c" in other.stdout
@@ -174,7 +204,7 @@ def test_a_killed_controller_keeps_its_lock_and_goes_on(
     (refused,) = outcomes(tmp_path, "other")
     assert {one for name, one in refused.items() if name.startswith("h1")} == {"refused"}
 
-    again = vnicaudit(*words)
+    again = inside(*words)
     assert again.returncode == 0, again.stderr
     assert models(hosts) == {"virtio"}
     assert [host.lock_text() for host in hosts] == [""] * 3
@@ -183,17 +213,38 @@ def test_a_killed_controller_keeps_its_lock_and_goes_on(
     hosts[1].undefine(DOMAINS, MANY)
 
 
+def test_ctrl_c_leaves_the_lock_where_something_is_half_done(
+    hosts: list[QemuHost], tmp_path: Path
+) -> None:
+    hosts[1].define(MANY)
+    plan, _result = planned(tmp_path, hosts)
+    words, state = applying(tmp_path, plan, "state"), tmp_path / "state"
+    process = started(words, subprocess.PIPE)
+    try:
+        until(lambda: hosts[1].lock_text() != "", "the second host is locked")
+        until(lambda: half_done(state, hosts[1]) or process.poll() is not None, "it is begun")
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130
+    is_half_done = half_done(state, hosts[1])
+    assert (hosts[1].lock_text() != "") == is_half_done
+    assert ("it stays locked: a change is half done there" in said) == is_half_done
+    assert [hosts[0].lock_text(), hosts[2].lock_text()] == ["", ""]
+    done = inside(*words)
+    assert done.returncode == 0, done.stderr
+    assert models(hosts) == {"virtio"}
+    assert [host.lock_text() for host in hosts] == [""] * 3
+    hosts[1].undefine(DOMAINS, MANY)
+
+
 def test_two_operators_at_once_never_work_on_one_host(
     hosts: list[QemuHost], tmp_path: Path
 ) -> None:
     plan, _result = planned(tmp_path, hosts)
-    both = [
-        subprocess.Popen(
-            [sys.executable, str(SCRIPT), *map(str, applying(tmp_path, plan, name))],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )
-        for name in ("one", "two")
-    ]  # fmt: skip
+    both = [started(applying(tmp_path, plan, name)) for name in ("one", "two")]
     try:
         codes = {process.wait(120) for process in both}
     finally:
@@ -206,6 +257,14 @@ def test_two_operators_at_once_never_work_on_one_host(
     for place in spans["one"].keys() & spans["two"].keys():
         (begin, end), (other_begin, other_end) = spans["one"][place], spans["two"][place]
         assert end <= other_begin or other_end <= begin, place
+
+
+def test_what_it_does_not_do_is_told_with_what_does() -> None:
+    for words in (("--bench", "quick", "--bench-peer", "ssh://gen1"), ("--nova-manage", "ssh://c")):
+        result = inside("fleet", "apply", "plan.json", "-i", "kvm1,", *words)
+        assert result.returncode == 2
+        assert "vnicaudit apply few.json --bench PROFILE" in result.stderr
+        assert "vnicaudit apply cloud.json --nova-manage ENDPOINT" in result.stderr
 
 
 def spans_of(state: Path, hosts: list[QemuHost]) -> dict[int, tuple[str, str]]:

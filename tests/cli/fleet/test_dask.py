@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.endpoints.left import until
-from tests.cli.command import SCRIPT, vnicaudit
+from tests.cli.command import SCRIPT
 from tests.cli.inside import inside
 from tests.fleet.daemons import HostsDaemon, free_port, hosts_daemon, make_keys
 from tests.fleet.dask_cluster import DaskCluster, dask_cluster
@@ -59,7 +59,7 @@ def words(folder: Path, hosts: Path, *more: str, state: str = "state") -> list[s
 
 def by_threads(folder: Path, hosts: Path) -> tuple[int, str]:
     """The exit code and the report of this machine's own threads, times left out."""
-    result = vnicaudit(*words(folder, hosts, state="threads"))
+    result = inside(*words(folder, hosts, state="threads"))
     return result.returncode, without_times(result.stdout)
 
 
@@ -98,7 +98,7 @@ def test_the_report_is_that_of_the_threads(
     uris += [f"test+tcp://127.0.0.1:{daemon.tcp_port}/nowhere.xml"]
     hosts = inventory(tmp_path, uris)
     more = ("--engine", "dask", "--scheduler", cluster.address)
-    result = vnicaudit(*words(tmp_path, hosts, *more))
+    result = inside(*words(tmp_path, hosts, *more))
     assert result.stderr.startswith("Read 12 of 14 hosts, 36 domains; 2 not at all (1 ")
     assert (result.returncode, without_times(result.stdout)) == by_threads(tmp_path, hosts)
 
@@ -158,7 +158,7 @@ def test_ctrl_c_keeps_what_is_done_and_threads_go_on_with_it(
         assert said.startswith("5 of 6 hosts were read and are kept; the same command with")
         gate.open()
         before = read_times(tmp_path)
-        resumed = vnicaudit(*words(tmp_path, hosts, "--resume"))
+        resumed = inside(*words(tmp_path, hosts, "--resume"))
         assert (resumed.returncode, without_times(resumed.stdout)) == by_threads(tmp_path, hosts)
     assert before.items() <= read_times(tmp_path).items()
 
@@ -171,7 +171,7 @@ def test_a_worker_of_another_version_is_refused_with_what_to_do(
     cluster.wait_for_workers("old")
     try:
         more = ("--engine", "dask", "--scheduler", cluster.address)
-        result = vnicaudit(*words(tmp_path, hosts, *more))
+        result = inside(*words(tmp_path, hosts, *more))
     finally:
         cluster.kill_worker("old")
     assert result.returncode == 2
@@ -184,10 +184,10 @@ def test_tls_is_by_files_and_strangers_are_kept_out(tmp_path: Path) -> None:
     for name in ("pki", "stranger"):
         (tmp_path / name).mkdir()
         make_keys(tmp_path / name)
-    hosts = inventory(tmp_path, ["test:///default", "test:///default?2"])
-    with dask_cluster(*SITES, keys=tmp_path / "pki") as cluster:
+    hosts = inventory(tmp_path, ["test:///default", "test:///default?2"], SITES[:1])
+    with dask_cluster(SITES[0], keys=tmp_path / "pki") as cluster:
         results = {
-            name: vnicaudit(*words(
+            name: inside(*words(
                 tmp_path, hosts, "--engine", "dask", "--scheduler", cluster.address,
                 "--scheduler-ca", f"{tmp_path}/{name}/cacert.pem",
                 "--scheduler-cert", f"{tmp_path}/{name}/clientcert.pem",

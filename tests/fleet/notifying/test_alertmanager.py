@@ -17,8 +17,9 @@ import pytest
 from tests.not_run import not_run
 from tests.reports.notices.samples import new, odd
 from vnicaudit.fleet.notifying.channels import Channel, address_of
-from vnicaudit.fleet.notifying.notified import NotifiedFiles
 from vnicaudit.fleet.notifying.notifying import ChannelOutcome, Notifier
+from vnicaudit.history.history import history_to_write
+from vnicaudit.history.place import history_place
 from vnicaudit.reports.notices.forms import messages_of
 
 CONFIG = "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n"
@@ -66,11 +67,11 @@ def test_alertmanager_has_an_alert_for_each_rule_and_site(
 ) -> None:
     channel = Channel("alertmanager", alertmanager)
     told = {"am": (channel, address_of("am", channel))}
-    notifier = Notifier(NotifiedFiles(tmp_path / "state"), messages_of, time)
     findings = [*(new(number) for number in range(300)), new(301, site="west"), odd()]
-    assert notifier.tell(told, findings, "a", "2026-11-26") == (
-        ChannelOutcome("am", delivered=302),
-    )
+    with history_to_write(history_place(None, tmp_path / "state")) as history:
+        notifier = Notifier(history.claims(), messages_of, time)
+        outcomes = notifier.tell(told, findings, "a", "2026-11-26")
+    assert outcomes == (ChannelOutcome("am", delivered=302),)
     with urllib.request.urlopen(f"{alertmanager}/api/v2/alerts", timeout=20) as answer:
         alerts = json.load(answer)
     sites = {alert["labels"]["site"] for alert in alerts}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,15 +19,15 @@ from vnicaudit.fleet.notifying.channels import (
     resolved,
 )
 from vnicaudit.fleet.notifying.delivery import deliver
-from vnicaudit.fleet.notifying.notified import NotifiedFiles
 from vnicaudit.fleet.notifying.notifying import ChannelOutcome, Notifier
+from vnicaudit.history.history import history_to_write
+from vnicaudit.history.place import history_place
 from vnicaudit.model.notices import NewFinding, NoticeForm
 from vnicaudit.reports.notices.forms import messages_of
 
 DAY = "2026-11-26"
 SECRET = "S3cr3tW0rd"
 FINDINGS = [new(number) for number in range(3)]
-MARKS = [one.fingerprint for one in FINDINGS]
 
 
 class NoWait:
@@ -47,7 +46,7 @@ class NoWait:
 
 
 class Told:
-    """A state directory, and telling one channel from it."""
+    """The history of a state directory, and telling one channel from it."""
 
     def __init__(self, state: Path) -> None:
         self.state = state
@@ -63,9 +62,10 @@ class Told:
     ) -> ChannelOutcome:
         values = {"deadline": 5.0, **more, "form": form, "url": url}
         channel = _channel(values)
-        notifier = Notifier(NotifiedFiles(self.state), messages_of, self.clock)
         told = {"ops": (channel, address_of("ops", channel))}
-        (outcome,) = notifier.tell(told, FINDINGS if findings is None else findings, "a", day)
+        with history_to_write(history_place(None, self.state)) as history:
+            notifier = Notifier(history.claims(), messages_of, self.clock)
+            (outcome,) = notifier.tell(told, FINDINGS if findings is None else findings, "a", day)
         assert SECRET not in outcome.reason
         return outcome
 
@@ -202,45 +202,6 @@ def test_a_certificate_is_verified(tell: Told, tmp_path: Path) -> None:
 def test_a_file_that_is_no_certificate_is_a_usage_error(tell: Told, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="none"):
         tell("https://localhost:1/x", ca_file=str(tmp_path / "none"))
-
-
-def _claim(state: str, mark: str, claimed: multiprocessing.Queue[int]) -> None:
-    store = NotifiedFiles(Path(state))
-    claimed.put(sum(len(store.claim("ops", DAY, [f"{mark}{n}"])) for n in range(50)))
-
-
-def test_two_processes_claim_each_finding_once(tmp_path: Path) -> None:
-    queue: multiprocessing.Queue[int] = multiprocessing.Queue()
-    several = [
-        multiprocessing.Process(target=_claim, args=(str(tmp_path / "s"), "m", queue))
-        for _ in range(3)
-    ]
-    for each in several:
-        each.start()
-    counts = [queue.get(timeout=60) for _ in several]
-    for each in several:
-        each.join()
-    assert sum(counts) == 50
-
-
-def test_claims_are_kept_for_some_days_for_nobody_else_to_read(tmp_path: Path) -> None:
-    for day in range(1, 29):
-        assert NotifiedFiles(tmp_path).claim("ops", f"2026-11-{day:02}", MARKS) == set(MARKS)
-    kept = sorted((tmp_path / "notified").iterdir())
-    assert [path.name for path in kept] == [f"2026-11-{day}.jsonl" for day in range(22, 29)]
-    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
-
-
-def test_a_line_cut_short_by_a_crash_hides_none_that_follows(tmp_path: Path) -> None:
-    store = NotifiedFiles(tmp_path)
-    store.claim("ops", DAY, MARKS[:1])
-    path = tmp_path / "notified" / f"{DAY}.jsonl"
-    path.write_bytes(path.read_bytes() + b'{"channel":"ops","findi')
-    assert store.claim("ops", DAY, MARKS) == set(MARKS[1:])
-    assert store.claim("ops", DAY, MARKS) == set()
-    store.release("ops", DAY, MARKS[2:])
-    assert store.claim("ops", DAY, MARKS) == set(MARKS[2:])
-    assert store.claim("other", DAY, MARKS) == set(MARKS)
 
 
 FILE = """

@@ -160,7 +160,7 @@ def test_a_host_and_a_configuration_file_are_counted_beside_domains() -> None:
     end = RunEnd(OK_END.finished, (), Summary(findings=1, by_severity={"high": 1}))
     text = written("text", stream=stream, end=end)
     assert text.startswith("kvm7  host\n  high    VNIC001  domains/web-01.xml:18\n")
-    assert text.endswith("Found 1 problem (1 high) in 1 of 1 host, 0 of 1 file\n")
+    assert text.endswith("Found 1 problem (1 high) in 1 of 1 host\n")
 
 
 def test_only_the_first_reading_errors_are_shown_unless_asked() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.not_run import not_run
 
@@ -16,6 +16,8 @@ VIEWS = (
     "overview", "problems", "hosts", "owners", "images", "nics", "findings", "settled", "coverage",
 )  # fmt: skip
 _READY = "html[data-ready]"
+_PATIENCE = 120_000
+"""Milliseconds that a fact may take to come: a busy machine stalls for many seconds."""
 
 
 @contextmanager
@@ -23,6 +25,7 @@ def chromium() -> Iterator[Browser]:
     """A browser, or the reason why there is none."""
     if CHROMIUM is None:
         not_run("tests/reports/page", "there is no Chromium: see scripts/packages/tests.apt")
+    expect.set_options(timeout=_PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
@@ -51,6 +54,7 @@ class Tab:
             java_script_enabled=runs,
             accept_downloads=True,
         )
+        context.set_default_timeout(_PATIENCE)
         page = context.new_page()
         page.on("console", lambda line: self.wrong.append(f"{line.type}: {line.text}"))
         page.on("pageerror", lambda error: self.wrong.append(str(error)))

@@ -184,25 +184,27 @@ def _of_domain(domain: Domain, target: str) -> _OfDomain:
 
 
 def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSeen:
+    declared = nic.declared
+    # by position: this is done for each NIC, and takes half as long so
     return NicSeen(
-        mac=mac,
-        domain=domain.name,
-        uuid=of_domain.uuid,
-        reading=of_domain.reading,
-        target=of_domain.target,
-        location=nic.location,
-        index=nic.index,
-        kind=nic.declared.type,
-        owner=domain.declared.owner,
-        target_dev=nic.target_dev,
-        network=f"{nic.declared.type}:{nic.source}" if nic.source else "",
-        host=of_domain.host,
-        active=_active(domain, nic),
-        teaming=nic.declared.teaming is not None,
-        alone=of_domain.alone,
-        identity=identity_parts(domain, nic),
-        suppressions=domain.suppressions,
-        has_name=domain.has_name,
+        mac,
+        domain.name,
+        of_domain.uuid,
+        of_domain.reading,
+        of_domain.target,
+        nic.location,
+        nic.index,
+        declared.type,
+        domain.declared.owner,
+        nic.target_dev,
+        f"{declared.type}:{nic.source}" if nic.source else "",
+        of_domain.host,
+        _active(domain, nic),
+        declared.teaming is not None,
+        of_domain.alone,
+        identity_parts(domain, nic),
+        domain.suppressions,
+        domain.has_name,
     )
 
 

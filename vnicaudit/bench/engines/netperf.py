@@ -14,13 +14,32 @@ is so anyway), ``port`` (of netserver), ``data_port``.
 
 from __future__ import annotations
 
-from vnicaudit.bench.engines._netperf.measuring import (
-    PATTERNS,
-    check,
-    measure,
-    measurement_of,
-    needs,
-    settled,
-)
+from vnicaudit.bench.contract import Ends, Measured, Needs, as_written
+from vnicaudit.bench.engines._netperf import command, measuring
+from vnicaudit.model.measurement import Workload
 
-__all__ = ["PATTERNS", "check", "measure", "measurement_of", "needs", "settled"]
+PATTERNS = {
+    "TCP_STREAM": ("goodput",),
+    "TCP_MAERTS": ("goodput",),
+    "UDP_STREAM": ("goodput", "loss"),
+    "TCP_RR": ("transaction_rate", "latency_mean", "latency_max"),
+    "TCP_CRR": ("transaction_rate", "latency_mean", "latency_max"),
+    "UDP_RR": ("transaction_rate", "latency_mean", "latency_max"),
+}
+
+settled = as_written
+
+
+def needs(workload: Workload) -> Needs:  # noqa: ARG001
+    """netserver at the target, netperf at the peer."""
+    return measuring.NEEDS
+
+
+def check(workload: Workload) -> None:
+    """Raises UsageError where this cannot be run as written."""
+    command.check(workload)
+
+
+def measure(workload: Workload, ends: Ends) -> Measured:
+    """One run, after one of its warm-up."""
+    return measuring.measure(workload, ends)

@@ -19,13 +19,9 @@ from vnicaudit.bench.facts.attribution import Spent, attribute
 from vnicaudit.bench.facts.cpu import Used, use_between
 from vnicaudit.bench.facts.end_reading import EndReading, read_end
 from vnicaudit.bench.facts.guest_process import GuestHost, GuestProcess, find_guest
-from vnicaudit.bench.facts.path_check import (
-    PathFinding,
-    check_path,
-    payload_of,
-    read_lagged,
-)
-from vnicaudit.bench.facts.pressure import percent_between
+from vnicaudit.bench.facts.nic_bytes import counted_both_ways
+from vnicaudit.bench.facts.path_check import PathFinding, check_path, payload_of, read_lagged
+from vnicaudit.bench.facts.pressure import mean_of_known, percent_between
 from vnicaudit.bench.facts.qemu_cpu import HostUse, QemuReading, host_use, read_qemu
 from vnicaudit.bench.readable import readable
 from vnicaudit.errors import ActionError, EndpointError, MeasureError
@@ -88,6 +84,9 @@ class Watch:
         self._before: _Moment | None = None
         self.unchecked: dict[str, str] = {}
         """URL of an end -> why it is not known by which of its NICs the payload went."""
+        self.target_counted: bool | None = None
+        """The target's NIC counted bytes in and out during the last run (True), or none one way
+        (False)."""
 
     def begin(self) -> None:
         """Just before a run. The target's QEMU is looked for once, and again when it has ended."""
@@ -106,6 +105,11 @@ class Watch:
         before, after = self._before, self._read_moment()
         if before is None:
             return Covariates(seconds=measured.seconds)
+        self.target_counted = counted_both_ways(
+            before.target and before.target.nics,
+            after.target and after.target.nics,
+            after.at - before.at,
+        )
         target, peer = _used(before.target, after.target), _used(before.peer, after.peer)
         polls = self._guest is not None and self._guest.busy_poll
         host = self._host(before, after)
@@ -125,8 +129,8 @@ class Watch:
             host_wait=host.waited,
             target_pressure=_pressure(before.target, after.target, target),
             peer_pressure=_pressure(before.peer, after.peer, peer),
-            target_others=_ready_threads(before.target, after.target),
-            peer_others=_ready_threads(before.peer, after.peer),
+            target_others=_others(before.target, after.target),
+            peer_others=_others(before.peer, after.peer),
             payload=payload_of(measured),
             nics=self._nics(before, after, measured),
         )
@@ -210,12 +214,8 @@ def _pressure(before: EndReading | None, after: EndReading | None, used: Used) -
     return percent_between(before.pressure, after.pressure, used.seconds)
 
 
-def _ready_threads(before: EndReading | None, after: EndReading | None) -> float | None:
-    """The mean of both moments, where it is known."""
-    known = [
-        each.ready_threads for each in (before, after) if each and each.ready_threads is not None
-    ]
-    return sum(known) / len(known) if known else None
+def _others(*moments: EndReading | None) -> float | None:
+    return mean_of_known([each and each.ready_threads for each in moments])
 
 
 def _delay(before: _Moment, after: _Moment) -> float | None:

@@ -28,6 +28,8 @@ esac 2>/dev/null
 """Sections that :func:`nic_reading` reads. ``$1``: which end it is, ``$2``: the target's address.
 The NIC of the target is the one that has this address, the peer's the one on the way to it."""
 
+LAG_SECONDS = 2.5
+"""After which drivers that fetch their counters from the device have done so."""
 _WRAP = 2**32
 _LINE = re.compile(r"(\S{1,64}) ([0-9]{1,20}) ([0-9]{1,20})")
 
@@ -62,6 +64,25 @@ def counted_between(before: NicReading, after: NicReading) -> dict[str, int]:
         if None not in risen:
             counted[name] = sum(filter(None, risen))
     return counted
+
+
+def counted_both_ways(
+    before: NicReading | None, after: NicReading | None, seconds: float
+) -> bool | None:
+    """True where the NIC that the result is about counted bytes in and out, False where it counted
+    none one way; None: it was not there all the time, or its driver may not have fetched them."""
+    if before is None or after is None:
+        return None
+    name = after.subject_nic
+    if name is None or name != before.subject_nic:
+        return None
+    early, late = before.counters.get(name), after.counters.get(name)
+    if early is None or late is None:
+        return None
+    risen = [_risen(*pair) for pair in zip(early, late, strict=True)]
+    if None in risen:
+        return None
+    return all(risen) or (False if seconds >= LAG_SECONDS else None)
 
 
 def _risen(early: int, late: int) -> int | None:

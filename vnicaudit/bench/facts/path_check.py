@@ -21,6 +21,7 @@ from typing import NamedTuple
 from vnicaudit.bench.contract import Endpoint, Measured
 from vnicaudit.bench.facts.nic_bytes import (
     COUNTERS,
+    LAG_SECONDS,
     NicReading,
     counted_between,
     may_have_wrapped,
@@ -39,8 +40,6 @@ _LEAST_OF_REQUEST = 2
 """Bytes of payload of a request with its answer, whose size the engine does not tell."""
 _SHOWN_SHARE = 0.05
 _SHOWN = 4
-_LAG_SECONDS = 2.5
-"""After which drivers that fetch their counters have done so."""
 
 _SECOND_LOOK = (
     COUNTERS
@@ -150,7 +149,7 @@ def _finding(
 def read_lagged(endpoint: Endpoint, end: End, address: str, named: str) -> LaggedReading | None:
     """Read the counters once more, when drivers that lag have caught up, and what the NIC is
     stacked on; None where that cannot be read."""
-    time.sleep(_LAG_SECONDS)
+    time.sleep(LAG_SECONDS)
     try:
         with readable("what was printed"):
             return parse_lagged(ask(endpoint, _SECOND_LOOK, end, address, named), named)

@@ -51,3 +51,9 @@ def percent_between(before: int | None, after: int | None, seconds: float | None
     if before is None or after is None or not seconds or after < before:
         return None
     return min(100.0, (after - before) / (seconds * 1e6) * 100)
+
+
+def mean_of_known(values: Sequence[float | None]) -> float | None:
+    """The mean of those that are known; None where none is."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from vnicaudit.bench.facts.pressure import mean_of_known
 from vnicaudit.model.measurement import End, Sample
 
 _MUCH = 0.5
@@ -44,17 +45,16 @@ def busier(first: Sequence[Sample], second: Sequence[Sample]) -> Busier | None:
     found = []
     ends: tuple[End, ...] = ("target", "peer")
     for end in ends:
-        was, now = (_ready_threads(runs, end) for runs in (first, second))
+        was, now = (_others(runs, end) for runs in (first, second))
         if was is not None and now is not None:
             found.append(Busier(end, was, now))
     return max(found, key=lambda each: each.now - each.was, default=None)
 
 
-def _ready_threads(runs: Sequence[Sample], end: End) -> float | None:
-    """The mean of those runs of which it is known."""
-    values = [
-        each.covariates.target_others if end == "target" else each.covariates.peer_others
-        for each in runs
-    ]
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+def _others(runs: Sequence[Sample], end: End) -> float | None:
+    return mean_of_known(
+        [
+            each.covariates.target_others if end == "target" else each.covariates.peer_others
+            for each in runs
+        ]
+    )

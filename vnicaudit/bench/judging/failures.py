@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from vnicaudit.model.measurement import Sample, Workload
+from vnicaudit.bench.judging.silence import WITNESSES, WitnessKind, telling_witnesses
+from vnicaudit.model.measurement import Sample, Witness, Workload
 
 DEAD = 6
 """So many runs in a row of which nothing came back: there is no way through, or no longer."""
@@ -52,6 +53,7 @@ def failure_words(
     """Workload -> why it was not measured, of those with runs that came to nothing: what failed,
     how many of how many runs in each arm, and what the witness saw."""
     found = {}
+    telling = telling_witnesses(samples, before_arm)
     for workload in workloads if before_arm != after_arm else ():
         mine = [each for each in samples if each.workload == workload.id]
         failed = [
@@ -60,7 +62,7 @@ def failure_words(
         if failed:
             why = Counter(each.reason for each in failed).most_common(1)[0][0]
             counts = f"{_share(mine, after_arm)}; {_share(mine, before_arm)}"
-            seen = "; ".join(_witness_notes(failed))
+            seen = "; ".join(_witness_notes(failed, telling))
             found[workload.id] = f"{workload.id}: not measured: {why} ({counts}); {seen}"
     return found
 
@@ -71,16 +73,29 @@ def _share(samples: Sequence[Sample], arm: str) -> str:
     return f"{arm}: {failed} of {len(runs)} runs failed"
 
 
-def _witness_notes(failed: Sequence[Sample]) -> Iterator[str]:
-    """Observations of the witness on these failed runs, and their meaning."""
-    if not any(each.failure == "silent" for each in failed):
+def _witness_notes(failed: Sequence[Sample], telling: Sequence[WitnessKind]) -> Iterator[str]:
+    """Observations of the witnesses of these failed runs, and their meaning. ``telling``: those
+    that saw something before the change."""
+    silent = any(each.failure == "silent" for each in failed)
+    if not silent:
         yield "that says nothing of the network"
     asked = [each.witness for each in failed if each.witness is not None]
-    if any(each.answered for each in asked):
-        yield "ping was answered"
-    elif any(each.answered is False for each in asked):
-        yield "ping was not answered"
-    elif asked:
-        yield f"there is no second witness: {asked[-1].detail}"
-    else:
-        yield "there is no second witness"
+    observed = list(_observed(asked, telling, WITNESSES if silent else WITNESSES[:1]))
+    if asked and not any(each.answered is not None for each in asked):
+        none = "ping tells nothing" if observed else "there is no second witness"
+        observed.insert(0, f"{none}: {asked[-1].detail}")
+    yield from observed or ["there is no second witness"]
+
+
+def _observed(
+    asked: Sequence[Witness], telling: Sequence[WitnessKind], kinds: Sequence[WitnessKind]
+) -> Iterator[str]:
+    """Up to the first that saw something."""
+    for kind in kinds:
+        answers = {kind.ask(each) for each in asked}
+        if True in answers:
+            yield kind.something
+            return
+        if False in answers:
+            before = "" if kind in telling else " (nor before, as far as is known)"
+            yield kind.nothing + before

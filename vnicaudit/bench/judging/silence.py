@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from vnicaudit.bench.judging.catastrophe import KNOWN
-from vnicaudit.model.measurement import Sample, Workload
+from vnicaudit.model.measurement import Sample, Witness, Workload
+
+
+class WitnessKind(NamedTuple):
+    """``ask``: True where it saw something, False where it saw nothing, None where it cannot tell;
+    ``something``, ``nothing``: the words for that."""
+
+    ask: Callable[[Witness], bool | None]
+    something: str
+    nothing: str
+
+
+WITNESSES = (
+    WitnessKind(lambda each: each.answered, "ping was answered", "ping was not answered"),
+    WitnessKind(lambda each: each.arp, "ARP was answered", "ARP was not answered"),
+    WitnessKind(
+        lambda each: each.counted,
+        "the target's NIC counted bytes in and out",
+        "the target's NIC counted nothing",
+    ),
+)
+"""The one that can say most first."""
 
 
 def silent_workloads(
@@ -15,27 +37,11 @@ def silent_workloads(
 ) -> tuple[str, ...]:
     """Primary workloads of which nothing got through in two runs after the change that followed one
     another, with a second witness to each that saw nothing either, though at least two runs before
-    were measured, none before was silent, and the witness saw something then.
+    were measured, none before was silent, and that witness saw something then.
 
     What did not start, or was lost, is no silence: it says nothing of the network.
     """
-    if before_arm == after_arm:
-        return ()
-    if not any(each.arm == before_arm and _answered(each) for each in samples):
-        return ()
-    runs: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
-    for sample in samples:
-        runs[sample.workload, sample.arm].append(sample)
-    return tuple(
-        workload.id
-        for workload in workloads
-        if workload.primary
-        and _was_measured(runs[workload.id, before_arm])
-        and any(
-            _is_silent(first) and _is_silent(second)
-            for first, second in pairwise(runs[workload.id, after_arm])
-        )
-    )
+    return tuple(name for name, _seen in _silent(samples, workloads, before_arm, after_arm))
 
 
 def silence(
@@ -43,10 +49,34 @@ def silence(
 ) -> tuple[str, ...]:
     """Reasons, one for each of the :func:`silent_workloads`."""
     return tuple(
-        f"{name}: nothing got through in {after_arm} twice in a row, and ping was not answered "
-        f"either; in {before_arm} both worked"
-        for name in silent_workloads(samples, workloads, before_arm, after_arm)
+        f"{name}: nothing got through in {after_arm} twice in a row, and {seen} either; in "
+        f"{before_arm} both worked"
+        for name, seen in _silent(samples, workloads, before_arm, after_arm)
     )
+
+
+def telling_witnesses(samples: Sequence[Sample], arm: str) -> tuple[WitnessKind, ...]:
+    """Those that saw something in that arm: what they miss later is new."""
+    seen = [each.witness for each in samples if each.arm == arm and each.witness is not None]
+    return tuple(kind for kind in WITNESSES if any(map(kind.ask, seen)))
+
+
+def _silent(
+    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
+) -> Iterator[tuple[str, str]]:
+    """Workload, and what its witnesses said."""
+    telling = telling_witnesses(samples, before_arm)
+    if before_arm == after_arm or not telling:
+        return
+    runs: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
+    for sample in samples:
+        runs[sample.workload, sample.arm].append(sample)
+    for workload in workloads:
+        if workload.primary and _was_measured(runs[workload.id, before_arm]):
+            confirmed = [_confirmed(each, telling) for each in runs[workload.id, after_arm]]
+            twice = next(filter(all, pairwise(confirmed)), ())
+            if twice:
+                yield workload.id, " and ".join(dict.fromkeys(twice))
 
 
 def _was_measured(before: Sequence[Sample]) -> bool:
@@ -55,11 +85,15 @@ def _was_measured(before: Sequence[Sample]) -> bool:
     return sum(sample.valid for sample in before) >= KNOWN and not silent
 
 
-def _answered(sample: Sample) -> bool:
-    return sample.witness is not None and sample.witness.answered is True
-
-
-def _is_silent(sample: Sample) -> bool:
-    """Nothing got through, and a second witness says so."""
-    witness = sample.witness
-    return sample.failure == "silent" and witness is not None and witness.answered is False
+def _confirmed(sample: Sample, telling: Sequence[WitnessKind]) -> str:
+    """What the first witness says that can tell, where nothing got through and it saw nothing
+    either; empty: it is no silence."""
+    if sample.failure != "silent" or sample.witness is None:
+        return ""
+    for kind in WITNESSES:
+        seen = kind.ask(sample.witness)
+        if seen:
+            return ""
+        if seen is False and kind in telling:
+            return kind.nothing
+    return ""

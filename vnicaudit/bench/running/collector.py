@@ -9,22 +9,20 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.base.clock import Clock, timestamp
-from vnicaudit.bench.contract import Ends, Measured, failed_run
-from vnicaudit.bench.facts.attribution import cost
-from vnicaudit.bench.facts.validity import Doubt, ValidityLimits, doubts
-from vnicaudit.bench.guards.ping import Pinged, pinged
+from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement, without_output
 from vnicaudit.bench.judging.order import Slot
 from vnicaudit.bench.judging.stopping import NextRun
 from vnicaudit.bench.profiles.profile import SEARCHES, Profile
 from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
-from vnicaudit.bench.readable import one_line, readable
+from vnicaudit.bench.readable import one_line
 from vnicaudit.bench.running.arms import OpenedArm, Switch
 from vnicaudit.bench.running.forecast import Forecast, VisitPlan
 from vnicaudit.bench.running.listener import Listener
-from vnicaudit.bench.running.together import apart, at_once, doubts_of_all, together
-from vnicaudit.errors import EndpointError, MeasureError
-from vnicaudit.model.measurement import Covariates, Sample, Witness, Workload
+from vnicaudit.bench.running.together import run_once, run_together
+from vnicaudit.bench.running.witness import witness_of
+from vnicaudit.errors import EndpointError
+from vnicaudit.model.measurement import Sample, Workload
 
 
 class DesignPlace(NamedTuple):
@@ -47,7 +45,7 @@ def take_sample(
     already what the witness says in this arm when all is well. Raises EndpointError where an end is
     lost."""
     started = timestamp()
-    measured, covariates, against = _measured(workload, opened, limits, plugins)
+    measured, covariates, against = run_together(workload, opened, limits, plugins)
     failure = measured.failure if measured.error or not measured.values else None
     return Sample(
         workload=workload.id,
@@ -62,69 +60,11 @@ def take_sample(
         reason="; ".join(doubt.words for doubt in against),
         invalid_by=tuple(dict.fromkeys(doubt.by for doubt in against)),
         failure=failure,
-        witness=witness_of(opened.ends) if failure or not known else None,
+        witness=witness_of(opened) if failure or not known else None,
         covariates=covariates,
         histogram=measured.histogram,
         raw=measured.raw,
     )
-
-
-def _measured(
-    workload: Workload, opened: OpenedArm, limits: ValidityLimits, plugins: BenchPlugins
-) -> tuple[Measured, Covariates, tuple[Doubt, ...]]:
-    """One run on the target and on those beside it; ``values`` with the costs."""
-    every = (opened, *opened.beside)
-    for each in every:
-        each.watch.begin()
-    runs = at_once(lambda each: run_once(workload, each, plugins), [each.ends for each in every])
-    after = [
-        each.watch.end(run.measured, workload.warmup) for each, run in zip(every, runs, strict=True)
-    ]
-    against = [
-        _doubts(run.measured, covariates, workload, limits)
-        for run, covariates in zip(runs, after, strict=True)
-    ]
-    with_costs = [
-        run._replace(measured=replace(run.measured, values=_values(run.measured, covariates)))
-        for run, covariates in zip(runs, after, strict=True)
-    ]
-    if not opened.beside:
-        return with_costs[0].measured, after[0], against[0]
-    urls = [each.ends.target.url for each in every]
-    limited = any(each.generator_limited for each in after)
-    return (
-        together(with_costs, urls),
-        replace(after[0], generator_limited=limited),
-        (*doubts_of_all(against, urls), *apart(runs, workload)),
-    )
-
-
-def run_once(workload: Workload, ends: Ends, plugins: BenchPlugins) -> Measured:
-    """Run a workload once by its engine. What its tools print may be anything, and is at worst no
-    measurement. Raises EndpointError where an end is lost."""
-    try:
-        with readable(f"what {workload.engine} printed"):
-            return plugins.engines.load(workload.engine).measure(workload, ends)
-    except MeasureError as error:
-        return failed_run(error)
-
-
-def _values(measured: Measured, covariates: Covariates) -> dict[str, float]:
-    if measured.error or not measured.values:
-        return {}
-    return {**measured.values, **cost(measured, covariates)}
-
-
-def _doubts(
-    measured: Measured, covariates: Covariates, workload: Workload, limits: ValidityLimits
-) -> tuple[Doubt, ...]:
-    """Why the run does not count: what failed, or else what happened around it."""
-    if measured.error:
-        return (Doubt("error", measured.error),)
-    found = doubts(covariates, workload, limits)
-    if not found and not measured.values:
-        return (Doubt("nothing-measured", "the engine measured nothing"),)
-    return found
 
 
 _WARM_UP = 3.0
@@ -271,19 +211,3 @@ def _lost_sample(
         boot=opened.boot, started=started, valid=False, reason=one_line(reason),
         invalid_by=("error",), failure="lost",
     )  # fmt: skip
-
-
-_ECHO_REQUESTS = 3
-"""Echo requests, one of which has to be answered."""
-
-
-def witness_of(ends: Ends) -> Witness:
-    """Result of a ping from the peer to the target's address now, in about 3 s at most."""
-    try:
-        with readable("what ping printed"):
-            found = pinged(ends, _ECHO_REQUESTS)
-    except (EndpointError, MeasureError) as error:
-        return Witness(None, str(error))
-    if not isinstance(found, Pinged):
-        return Witness(None, found)
-    return Witness(found.received > 0, f"{found.received} of {found.sent} answered")

@@ -2,7 +2,8 @@
 change that is made only once, and after the last run.
 
 One that is broken ends a measurement, so one look is not enough for it: it is looked at again, and
-the second look counts.
+the second look counts. An end that does not answer (a slow agent, a peer that is gone) says nothing
+of the network: then the guard rail is not known.
 """
 
 from __future__ import annotations
@@ -64,17 +65,23 @@ def _guard_rail(
         return GuardRail(name, arm, "unknown", f"arms of one target share its {name}")
     if name not in kept:
         return GuardRail(name, arm, "unknown", "it could not be looked at before")
-    rail = _checked(name, guard, opened, kept[name])
-    return _checked(name, guard, opened, kept[name]) if rail.verdict == "failed" else rail
+    for _look in range(2):
+        try:
+            rail = _checked(name, guard, opened, kept[name])
+        except EndpointError as error:
+            rail = GuardRail(name, arm, "unknown", one_line(str(error)))
+        else:
+            if rail.verdict != "failed":
+                return rail
+    return rail
 
 
 def _checked(name: str, guard: Guard, opened: OpenedArm, before: str) -> GuardRail:
+    """Raises EndpointError where an end does not answer."""
     arm = opened.arm.name
     try:
         with readable("what was printed"):
             rail = guard.after(opened.ends, opened.arm.path, before)
-    except EndpointError as error:  # what answered before does not now
-        return GuardRail(name, arm, "failed", one_line(str(error)))
     except MeasureError as error:
         return GuardRail(name, arm, "unknown", one_line(str(error)))
     return GuardRail(rail.name, arm, rail.verdict, rail.detail)

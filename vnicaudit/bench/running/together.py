@@ -14,15 +14,93 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.contract import Ends, Measured
-from vnicaudit.bench.facts.validity import Doubt
+from vnicaudit.bench.contract import Ends, Measured, failed_run
+from vnicaudit.bench.facts.attribution import cost
+from vnicaudit.bench.facts.covariates import Watch
+from vnicaudit.bench.facts.validity import Doubt, ValidityLimits, doubts
 from vnicaudit.bench.metrics import LEAST, METRICS
 from vnicaudit.bench.profiles.profile import SEARCHES, Profile
-from vnicaudit.errors import UsageError
-from vnicaudit.model.measurement import Workload
+from vnicaudit.bench.profiles.registry import BenchPlugins
+from vnicaudit.bench.readable import readable
+from vnicaudit.bench.running.arms import OpenedArm
+from vnicaudit.errors import MeasureError, UsageError
+from vnicaudit.model.measurement import Covariates, Workload
 
 _LEAST_SHARE = 0.8
 """Of the seconds of a run, which all targets have to be loaded for at the same time."""
+
+
+class TakenRun(NamedTuple):
+    """What came out of a run (``values`` with the costs), what happened around it, and why it does
+    not count."""
+
+    measured: Measured
+    covariates: Covariates
+    doubts: tuple[Doubt, ...]
+
+
+def run_together(
+    workload: Workload, opened: OpenedArm, limits: ValidityLimits, plugins: BenchPlugins
+) -> TakenRun:
+    """One run on the target and on those beside it. Raises EndpointError where an end is lost."""
+    every = (opened, *opened.beside)
+    for each in every:
+        each.watch.begin()
+    runs = at_once(lambda ends: run_once(workload, ends, plugins), [each.ends for each in every])
+    taken = [
+        _taken(workload, run.measured, each.watch, limits)
+        for each, run in zip(every, runs, strict=True)
+    ]
+    if len(taken) == 1:
+        return taken[0]
+    urls = [each.ends.target.url for each in every]
+    return _as_one(taken, urls, tuple(apart(runs, workload)))
+
+
+def _taken(
+    workload: Workload, measured: Measured, watch: Watch, limits: ValidityLimits
+) -> TakenRun:
+    covariates = watch.end(measured, workload.warmup)
+    against = _doubts(measured, covariates, workload, limits)
+    return TakenRun(replace(measured, values=_values(measured, covariates)), covariates, against)
+
+
+def _as_one(taken: Sequence[TakenRun], urls: Sequence[str], apart: tuple[Doubt, ...]) -> TakenRun:
+    limited = any(each.covariates.generator_limited for each in taken)
+    against = doubts_of_all([each.doubts for each in taken], urls)
+    return TakenRun(
+        together([each.measured for each in taken], urls),
+        replace(taken[0].covariates, generator_limited=limited),
+        (*against, *apart),
+    )
+
+
+def run_once(workload: Workload, ends: Ends, plugins: BenchPlugins) -> Measured:
+    """Run a workload once by its engine. What its tools print may be anything, and is at worst no
+    measurement. Raises EndpointError where an end is lost."""
+    try:
+        with readable(f"what {workload.engine} printed"):
+            return plugins.engines.load(workload.engine).measure(workload, ends)
+    except MeasureError as error:
+        return failed_run(error)
+
+
+def _values(measured: Measured, covariates: Covariates) -> dict[str, float]:
+    if measured.error or not measured.values:
+        return {}
+    return {**measured.values, **cost(measured, covariates)}
+
+
+def _doubts(
+    measured: Measured, covariates: Covariates, workload: Workload, limits: ValidityLimits
+) -> tuple[Doubt, ...]:
+    """Why the run does not count: what failed, or else what happened around it."""
+    if measured.error:
+        return (Doubt("error", measured.error),)
+    found = doubts(covariates, workload, limits)
+    if not found and not measured.values:
+        return (Doubt("nothing-measured", "the engine measured nothing"),)
+    return found
 
 
 class RunOfOne(NamedTuple):
@@ -54,9 +132,8 @@ def at_once(run: Callable[[Ends], Measured], every: Sequence[Ends]) -> list[RunO
         return [each.result() for each in running]
 
 
-def together(runs: Sequence[RunOfOne], urls: Sequence[str]) -> Measured:
+def together(all_measured: Sequence[Measured], urls: Sequence[str]) -> Measured:
     """One result of all targets; the error of the first that failed, where one did."""
-    all_measured = [run.measured for run in runs]
     raw = tuple(ran for each in all_measured for ran in each.raw)
     for measured, url in zip(all_measured, urls, strict=True):
         if measured.error or not measured.values:
@@ -84,8 +161,8 @@ def _combined(values: Sequence[dict[str, float]]) -> Iterator[tuple[str, float]]
 
 def doubts_of_all(against: Sequence[Sequence[Doubt]], urls: Sequence[str]) -> Iterator[Doubt]:
     """Doubts of each target, with its name."""
-    for doubts, url in zip(against, urls, strict=True):
-        for doubt in doubts:
+    for mine, url in zip(against, urls, strict=True):
+        for doubt in mine:
             yield Doubt(doubt.by, f"{url}: {doubt.words}")
 
 

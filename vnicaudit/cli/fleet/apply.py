@@ -53,6 +53,12 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.applying.apply import RunContext
 
 CanaryBy = Literal["group", "site", "host", "fleet"]
+_ELSEWHERE = (
+    "fleet apply neither measures changes nor makes any in a cloud. To measure, plan a few hosts "
+    "(vnicaudit fleet plan --limit HOSTS -o few.json), then: vnicaudit apply few.json --bench "
+    "PROFILE. Servers of a cloud: vnicaudit plan openstack:CLOUD -o cloud.json, then: vnicaudit "
+    "apply cloud.json --nova-manage ENDPOINT"
+)
 _NO_CLOUD = NovaManageOptions(None, "nova-manage", 60.0, 1, None)
 
 _EPILOG = """\b
@@ -65,8 +71,11 @@ Examples:
 
 \b
 A run that was interrupted is carried on by the same command; `vnicaudit rollback RUN` takes it
-back. Hosts that did not answer, or that another operator holds, are told; the same command, when
-the run is over, does what is left.
+back. A host where a change is half done stays locked until then. Hosts that did not answer, or
+that another operator holds, are told; the same command, when the run is over, does what is left.
+
+\b
+Measuring (--bench) and changes in a cloud (--nova-manage) are `vnicaudit apply`'s.
 
 \b
 Exit codes: as those of apply."""
@@ -83,6 +92,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     schedule: ScheduleOptions
     canary_by: CanaryBy
     without_host_lock: bool
+    elsewhere: tuple[str, ...]
     connection: ConnectionOptions
     state: str | None
     output: OutputOptions
@@ -121,6 +131,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     help="Put no lock on the hosts: for those that can hold none, where nobody else changes them. "
     "Runs of this state folder still keep out of each other's way.",
 )
+@click.option("--bench", "--bench-peer", "--nova-manage", "elsewhere", hidden=True, multiple=True)
 @state_option
 @output_options
 @pass_wiring
@@ -137,6 +148,8 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     from vnicaudit.remedy.applying.journal.past_run import damaged
     from vnicaudit.reports.plan.json import from_json
 
+    if options.elsewhere:
+        raise UsageError(_ELSEWHERE)
     chosen = chosen_hosts(options.inventory, sources_of(LiveOptions(), wiring.platforms()))
     check_hosts(chosen.hosts, wiring)
     data = read_plan(options.plan)

@@ -96,7 +96,7 @@ class _LivePage:
         """The reading of each host; on its way past, it goes into the page."""
         for host, findings in self._state.open_on(hosts):
             kept = self._readings.of(host)
-            reading = merged_reading(host, findings, kept, partial(self._state.nics, host.id))
+            reading = merged_reading(host, findings, kept, partial(self._state.nics, host))
             self._note(host, reading)
             past = history_of(findings)
             subjects = zip(subjects_of(reading), reading.audited, strict=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
-from pathlib import Path
 
 import click
 import msgspec
@@ -14,7 +13,6 @@ from vnicaudit.base.wording import count
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import TargetError
 from vnicaudit.fleet.notifying.notifying import ChannelOutcome
@@ -69,20 +67,19 @@ def command(options: NotifyOptions) -> int:
     Each channel is told of each finding at most once a day (UTC).
     """
     from vnicaudit.fleet.notifying.channels import address_of, load_channels
-    from vnicaudit.fleet.notifying.notified import NotifiedFiles
     from vnicaudit.fleet.notifying.notifying import Notifier
-    from vnicaudit.history.history import history_to_read
+    from vnicaudit.history.history import history_to_read, history_to_write
     from vnicaudit.reports.notices.forms import messages_of
 
     channels = load_channels(options.channels)
     told = {name: (each, address_of(name, each)) for name, each in channels.items()}
     with history_to_read(options.place.place) as history:
         details = history.details(options.audit)
-    store = NotifiedFiles(Path(state_folder(options.place.state)))
-    notifier = Notifier(store, messages_of, time)
     findings = tuple(new_findings(details.findings))
     day = f"{datetime.now(timezone.utc):%Y-%m-%d}"
-    outcomes = notifier.tell(told, findings, details.audit.id, day)
+    with history_to_write(options.place.place) as history:
+        notifier = Notifier(history.claims(), messages_of, time)
+        outcomes = notifier.tell(told, findings, details.audit.id, day)
     for outcome in outcomes:
         if not (options.output.quiet and outcome.is_well):
             tell(safe(_sentence(outcome)))

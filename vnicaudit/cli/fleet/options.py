@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -17,6 +18,9 @@ from vnicaudit.fleet.inventory.sources import Sources, read_inventory
 from vnicaudit.fleet.running.host_reading import ReadingLimits
 from vnicaudit.fleet.sampling import AuditSample, SampleOf
 from vnicaudit.model.fleet import InventoryHost
+
+if TYPE_CHECKING:
+    from vnicaudit.reports.redaction.records import Redactor
 
 TRAFFIC_SECONDS = 10.0
 """Between two readings of counters."""
@@ -225,8 +229,12 @@ def sample_of(options: SampleOptions) -> AuditSample:
     return AuditSample(options.sample, options.sample_of, drawn)
 
 
-def inventory_notes(chosen: ChosenHosts) -> Iterable[str]:
+def inventory_notes(chosen: ChosenHosts, redactor: Redactor | None = None) -> Iterable[str]:
     """Notes on an inventory, and on patterns of ``--limit`` that match nothing."""
-    yield from chosen.inventory.notes
+    if redactor is not None:
+        redactor = redactor.knowing(chosen.inventory.hosts)
+    for note in chosen.inventory.notes:
+        yield note if redactor is None else redactor.text(note)
     for pattern in chosen.unmatched:
-        yield f"--limit: {pattern!r} matches no host or group"
+        shown = pattern if redactor is None else redactor.pattern(pattern)
+        yield f"--limit: {shown!r} matches no host or group"

@@ -3,7 +3,8 @@ and hand the audit to the history."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
@@ -52,10 +53,12 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
     """Audit the fleet, report, and hand on what was read; the exit code."""
     _tell_notes(request)
     with fleet_lock(request.state), ExitStack() as stack:
+        stack.enter_context(_redacted_errors(request))
         try:
             sink, is_remembered = _sink(request, wiring), True
         except HistoryError as error:
-            tell(safe(f"Warning: {error}; hosts are read and reported, and nothing is remembered"))
+            shown = _redacted(request, str(error))
+            tell(safe(f"Warning: {shown}; hosts are read and reported, and nothing is remembered"))
             sink, is_remembered = None, False
         memory = AuditMemory(request)
         reports = Reports(request.audit, stack, memory.now)
@@ -79,7 +82,7 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
         spool.write_audit(finished)
         folder.drop_old()
     if not request.audit.quiet:
-        _tell_summary(run, progress)
+        _tell_summary(end, progress)
     is_baseline = reports.writes_baseline and not end.is_partial
     code = 0 if is_baseline else exit_code(run, request.audit)
     return code if is_remembered or code > 1 else HistoryError.exit_code
@@ -92,11 +95,31 @@ def _sink(request: FleetRequest, wiring: Wiring) -> ReadingSink | None:
 
 
 def _tell_notes(request: FleetRequest) -> None:
+    if request.audit.quiet:
+        return
+    for note in inventory_notes(request.selection, request.audit.redactor):
+        tell(safe(f"Note: {note}"))
+    if is_exposed(request.engine):
+        where = _redacted(request, f"--scheduler {request.engine.scheduler}")
+        tell(safe(f"Note: {where}: {_EXPOSED}"))
+
+
+def _redacted(request: FleetRequest, text: str) -> str:
     redactor = request.audit.redactor
-    for note in () if request.audit.quiet else inventory_notes(request.selection):
-        tell(safe(f"Note: {note if redactor is None else redactor.text(note)}"))
-    if is_exposed(request.engine) and not request.audit.quiet:
-        tell(safe(f"Note: --scheduler {request.engine.scheduler}: {_EXPOSED}"))
+    if redactor is None:
+        return text
+    return redactor.knowing(request.selection.inventory.hosts).text(text)
+
+
+@contextmanager
+def _redacted_errors(request: FleetRequest) -> Iterator[None]:
+    """An error that ends the audit may name a database, or a scheduler."""
+    try:
+        yield
+    except (HistoryError, TargetError) as error:
+        if request.audit.redactor is None:
+            raise
+        raise type(error)(_redacted(request, str(error))) from None
 
 
 def _new_spool(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
@@ -182,8 +205,8 @@ def _finish(run: FleetRun, reports: Reports, request: FleetRequest) -> RunEnd:
     return reports.finish(end)
 
 
-def _tell_summary(run: FleetRun, progress: FleetProgress) -> None:
+def _tell_summary(end: RunEnd, progress: FleetProgress) -> None:
     """Say on standard error how many hosts were read, and why others were not."""
     tell(progress.summary())
-    if sentence := coverage_sentence(run.audit.coverage):
+    if sentence := coverage_sentence(end.coverage):
         tell(safe(f"Looked at {sentence}"))

@@ -80,6 +80,7 @@ def command(options: TopOptions) -> int:
     """
     from vnicaudit.fleet.ranking.ranking import rank
     from vnicaudit.fleet.running.spool import SpoolFolder
+    from vnicaudit.reports.coverage import coverage_sentence
     from vnicaudit.reports.ranking.json import ranking_json
     from vnicaudit.reports.ranking.text import ranking_text
 
@@ -87,11 +88,13 @@ def command(options: TopOptions) -> int:
     spool = SpoolFolder(state).finished()
     if spool is None:
         raise UsageError(f"{state}: no audit of a fleet is kept there; run `vnicaudit fleet audit`")
-    per_place = options.by == "place"
+    audit, per_place = spool.audit(), options.by == "place"
     ranking = rank(
-        spool.audit(), _readings(spool), _gains(options.place), most=options.top,
-        per_place=per_place,
-    )  # fmt: skip
+        audit, _readings(spool), _gains(options.place), most=options.top, per_place=per_place
+    )
+    if part := coverage_sentence(audit.coverage):
+        note = f"the audit looked at {part}"
+        ranking = msgspec.structs.replace(ranking, notes=(note, *ranking.notes))
     if options.format == "json":
         emit(ranking_json(ranking))
     else:

@@ -1,16 +1,20 @@
-"""Tell channels what is new: claim, send, try again, and say how it went."""
+"""Tell channels what is new: claim, send, try again, and say how it went.
+
+A claim comes before the message. One that certainly nobody got is taken back; one whose fate is
+unknown stays, so that a finding is told at most once a day.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
 from vnicaudit.base.clock import Clock
 from vnicaudit.fleet.notifying.channels import Address, Channel
 from vnicaudit.fleet.notifying.delivery import Delivery, Fate, deliver
-from vnicaudit.fleet.notifying.notified import NotifiedStore
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.notices import NewFinding, NoticeForm, NoticeMessage
 
@@ -21,6 +25,17 @@ FIRST_WAIT = 1.0
 Messages = Callable[[NoticeForm, Sequence[NewFinding], str], Iterator[NoticeMessage]]
 """Makes messages: :func:`vnicaudit.reports.notices.forms.messages_of`."""
 Send = Callable[[Address, NoticeForm, bytes], Delivery]
+
+
+class NotifiedStore(Protocol):
+    """Remembers claims, for all processes that share it."""
+
+    def claim(self, channel: str, day: str, findings: Collection[str]) -> frozenset[str]:
+        """Those of the fingerprints that nobody claimed for that channel and day (``2026-11-26``);
+        they are claimed now, on disk when this returns."""
+
+    def release(self, channel: str, day: str, findings: Collection[str]) -> None:
+        """Take claims back: the message was certainly not received."""
 
 
 class ChannelOutcome(msgspec.Struct, frozen=True):

@@ -76,7 +76,7 @@ def documents(data: bytes, file: str) -> Iterator[XmlDocument]:
     elif is_foreign(data):
         data = as_utf8(data, file)
     if len(data) <= MAX_DOCUMENT and not _needs_care(data):
-        root = _try_parse(data)
+        root = parsed(data)
         if root is not None and not _holds_domains(root):
             yield XmlDocument(root, 0, 0, may_be_template(data))
             return
@@ -144,7 +144,8 @@ def _too_much(data: bytes) -> bool:
     return nics > MAX_NICS or data.count(b"<") > MAX_TAGS
 
 
-def _try_parse(data: bytes) -> etree._Element | None:
+def parsed(data: bytes) -> etree._Element | None:
+    """The root of one document; None for one that is not well-formed or has a document type."""
     try:
         root = etree.fromstring(data, _PARSER)
     except (etree.XMLSyntaxError, ValueError):
@@ -212,7 +213,7 @@ def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etr
         return etree.fromstring(data, _PARSER), ""
     except etree.XMLSyntaxError as error:
         if hidden != data or b"{%" in data or b"{{" in data or b"%{" in data:
-            if (root := _try_parse(hidden)) is not None:
+            if (root := parsed(hidden)) is not None:
                 return _with_template_name(root, data, hidden), ""
             if (tag := _condition(data, hidden)) is not None:
                 return _empty(hidden), placeholder_text(tag)

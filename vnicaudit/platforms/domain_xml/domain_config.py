@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lxml import etree
 from msgspec.structs import replace
 
 from vnicaudit.knowledge.owner import owner_of
@@ -14,6 +13,7 @@ from vnicaudit.model.nic import Nic
 from vnicaudit.model.owner import Owner
 from vnicaudit.platforms.domain_xml.facts import DomainFacts, shared_memory
 from vnicaudit.platforms.domain_xml.values import count, word
+from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 _REMEMBERED = 4096
 _LONG = 1024
@@ -50,7 +50,6 @@ def config_of(
     form: DefinitionForm,
     facts: DomainFacts,
     nics: tuple[Nic, ...],
-    devices: etree._Element | None,
     *,
     session: bool | None,
 ) -> DomainConfig:
@@ -63,8 +62,8 @@ def config_of(
             if len(_records) >= _REMEMBERED:
                 _records.clear()  # bounded; refilled as needed
             _records[key] = config
-    if config.readiness == TRANSITIONAL and devices is not None:
-        return replace(config, pcie_ports=pcie_ports(devices))
+    if config.readiness == TRANSITIONAL and facts.devices is not None:
+        return replace(config, pcie_ports=pcie_ports(facts.devices))
     return config
 
 
@@ -126,7 +125,7 @@ def _word(text: str | None) -> str | None:
     return None if text is None else word(text)
 
 
-def pcie_ports(devices: etree._Element) -> tuple[int, ...] | None:
+def pcie_ports(devices: XmlElement) -> tuple[int, ...] | None:
     """Indexes of the controllers that are PCI Express ports; None when the definition shows no
     PCI controller (libvirt adds them when it is defined)."""
     controllers = [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
-
-from lxml import etree
 
 from vnicaudit.knowledge.backends import is_ovs_socket
 from vnicaudit.model.location import Location
@@ -15,6 +14,7 @@ from vnicaudit.platforms.domain_xml.fields import CHILDREN, XPATH
 from vnicaudit.platforms.domain_xml.nic_config import config_of
 from vnicaudit.platforms.domain_xml.refusals import WRONG, Part, wrong_mac
 from vnicaudit.platforms.domain_xml.values import number
+from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 _SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
 
@@ -28,6 +28,7 @@ _PCI_ATTRIBUTES = ("domain", "bus", "slot", "function")
 _CCW_ATTRIBUTES = ("cssid", "ssid", "devno")
 _PCI_NAME = re.compile(r"0x[0-9a-f]{4} 0x[0-9a-f]{2} 0x[0-9a-f]{2} 0x[0-9a-f]", re.ASCII)
 """As libvirt writes these four: nothing is to be worked out then."""
+_PCI_LENGTH = len("0x0000 0x00 0x00 0x0")
 _NO_PCI_ADDRESS = "0000:00:00.0"
 """All zero is none to libvirt (``virPCIDeviceAddressIsEmpty``): it chooses one."""
 
@@ -36,7 +37,7 @@ _ON_BRIDGE: Part = ("actual", (("type", "network"),))
 when the network has a bridge of libvirt's own. A live status has ``<actual type=…>`` instead."""
 
 
-def interface_nic(element: etree._Element, index: int, location: Location, base: int) -> Nic:
+def interface_nic(element: XmlElement, index: int, location: Location, base: int) -> Nic:
     """Read one ``<interface>``. ``base`` is the number of lines before the document."""
     walk = _InterfaceWalk(element.get("type", "user"))
     lines: dict[str, int] = {}
@@ -48,8 +49,6 @@ def interface_nic(element: etree._Element, index: int, location: Location, base:
         reader = _READERS.get(tag)
         if reader is not None:
             reader(walk, child)
-        elif tag in CHILDREN:
-            walk.raw.append((tag, tuple(child.items())))
     trust = element.get("trustGuestRxFilters")
     if trust is not None:
         walk.raw.append(("", (("trustGuestRxFilters", trust),)))
@@ -78,7 +77,7 @@ class _InterfaceWalk:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.raw: list[Part] = []
-        self.inner: tuple[tuple[str, etree._Element], ...] = ()
+        self.inner: tuple[tuple[str, XmlElement], ...] = ()
         self.mac: str | None = None
         self.source: str | None = None
         self.device: str | None = None
@@ -93,11 +92,10 @@ class _InterfaceWalk:
             yield field, Location(nic.target, nic.file, line, f"{nic.xpath}/{XPATH[field]}")
 
 
-def _read_mac(walk: _InterfaceWalk, element: etree._Element) -> None:
-    items = element.items()
-    address = dict(items).get("address")
+def _read_mac(walk: _InterfaceWalk, element: XmlElement) -> None:
+    address = element.get("address")
     walk.mac = None if address is None else address.strip().lower()
-    found = tuple([pair for pair in items if pair[0] in ("type", "check")])
+    found = tuple([pair for pair in element.items() if pair[0] in ("type", "check")])
     # the address is who the NIC is, and stays out; that libvirt refuses it is a fact
     if address is not None and (wrong := wrong_mac(address)) is not None:
         found += ((WRONG, wrong),)
@@ -105,7 +103,7 @@ def _read_mac(walk: _InterfaceWalk, element: etree._Element) -> None:
         walk.raw.append(("mac", found))
 
 
-def _read_source(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_source(walk: _InterfaceWalk, element: XmlElement) -> None:
     items = element.items()
     given = dict(items)
     for name in _SOURCE_ATTRIBUTES:
@@ -127,57 +125,62 @@ def _read_source(walk: _InterfaceWalk, element: etree._Element) -> None:
         walk.raw.extend(_vhostuser(element, walk.source))
 
 
-def _read_actual(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_actual(walk: _InterfaceWalk, element: XmlElement) -> None:
     walk.raw.append(("actual", (("type", element.get("type", "network")),)))
 
 
-def _read_target(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_target(walk: _InterfaceWalk, element: XmlElement) -> None:
     walk.target_dev = element.get("dev")
     if (managed := element.get("managed")) is not None:
         walk.raw.append(("target", (("managed", managed),)))
 
 
-def _read_inner(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_inner(walk: _InterfaceWalk, element: XmlElement) -> None:
     """A child of which every element inside counts: ``vlan``, ``vlan/tag``…"""
     name = str(element.tag)
     walk.raw.append((name, tuple(element.items())))
-    for part in islice(element.iterdescendants("*"), _MOST_INSIDE):
-        steps = [part.tag, *(outer.tag for outer in part.iterancestors())]
-        steps = steps[: steps.index(name) + 1]
-        walk.raw.append(("/".join(str(step) for step in reversed(steps)), tuple(part.items())))
+    walk.raw += islice(_inside(element, name, name), _MOST_INSIDE)
 
 
-def _read_there(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _inside(element: XmlElement, top: str, path: str) -> Iterator[Part]:
+    """The elements inside of one, in the order of the document, each with its path from the nearest
+    one called ``top``."""
+    for part in element.iterchildren("*"):
+        there = top if part.tag == top else f"{path}/{part.tag!s}"
+        yield there, tuple(part.items())
+        yield from _inside(part, top, there)
+
+
+def _read_there(walk: _InterfaceWalk, element: XmlElement) -> None:
     """A child of which it counts that it is there."""
     name = str(element.tag)
     walk.raw.append((name, ()))
 
 
-def _read_port(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_port(walk: _InterfaceWalk, element: XmlElement) -> None:
     name = str(element.tag)
     given = element.get("type") if name == "virtualport" else element.get("isolated")
     attribute = "type" if name == "virtualport" else "isolated"
     walk.raw.append((name, () if given is None else ((attribute, given),)))
 
 
-def _read_alias(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_alias(walk: _InterfaceWalk, element: XmlElement) -> None:
     walk.alias = element.get("name")
 
 
-def _read_address(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_address(walk: _InterfaceWalk, element: XmlElement) -> None:
     items = tuple(element.items())
-    given = dict(items)
     walk.raw.append(("address", items))
-    kind = given.get("type")
+    kind = element.get("type")
     if kind == "pci":
         walk.raw.append(("address/pci", items))
-        found = _pci_name([given.get(name, "0x0") for name in _PCI_ATTRIBUTES])
+        found = _pci_name([element.get(name, "0x0") for name in _PCI_ATTRIBUTES])
         walk.address = None if found == _NO_PCI_ADDRESS else found
     elif kind == "ccw":
-        walk.address = _ccw_name([number(given.get(name, "")) for name in _CCW_ATTRIBUTES])
+        walk.address = _ccw_name([number(element.get(name, "")) for name in _CCW_ATTRIBUTES])
 
 
-def _read_driver(walk: _InterfaceWalk, element: etree._Element) -> None:
+def _read_driver(walk: _InterfaceWalk, element: XmlElement) -> None:
     walk.raw.append(("driver", tuple(element.items())))
     for name in ("host", "guest"):
         part = next(element.iterchildren(name), None)
@@ -186,7 +189,12 @@ def _read_driver(walk: _InterfaceWalk, element: etree._Element) -> None:
             walk.inner += ((f"{name}_off", part),)
 
 
-_READERS: dict[str, Callable[[_InterfaceWalk, etree._Element], None]] = {
+def _read_settings(walk: _InterfaceWalk, element: XmlElement) -> None:
+    walk.raw.append((str(element.tag), tuple(element.items())))
+
+
+_READERS: dict[str, Callable[[_InterfaceWalk, XmlElement], None]] = {
+    **dict.fromkeys(CHILDREN, _read_settings),
     "mac": _read_mac,
     "source": _read_source,
     "actual": _read_actual,
@@ -202,10 +210,10 @@ _READERS: dict[str, Callable[[_InterfaceWalk, etree._Element], None]] = {
     "ip": _read_there,
     "route": _read_there,
 }
-"""Children that are more than attributes of the table in ``fields.py``."""
+"""Children that are read: those of the table in ``fields.py``, and some that are more than that."""
 
 
-def _vhostuser(source: etree._Element, path: str | None) -> tuple[Part, ...]:
+def _vhostuser(source: XmlElement, path: str | None) -> tuple[Part, ...]:
     """The settings of a vhost-user ``<source>`` beside its mode. The path is identity and left out;
     that it is a socket of Open vSwitch is kept as a fact."""
     found: list[Part] = []
@@ -224,7 +232,7 @@ _HOSTDEV_TEAMED = NicConfig(
 )
 
 
-def hostdev_nic(element: etree._Element, index: int, location: Location) -> Nic:
+def hostdev_nic(element: XmlElement, index: int, location: Location) -> Nic:
     """One PCI ``<hostdev>``. Whether it is a network adapter the definition does not say, unless
     it takes part in teaming; it has no model, rings or vhost of its own either way."""
     address = element.find("source/address")
@@ -241,13 +249,20 @@ def hostdev_nic(element: etree._Element, index: int, location: Location) -> Nic:
 
 def _pci_name(parts: list[str]) -> str | None:
     text = " ".join(parts)
-    if _PCI_NAME.fullmatch(text) is not None:
-        return f"{text[2:6]}:{text[9:11]}:{text[14:16]}.{text[19]}"
+    if len(text) == _PCI_LENGTH and (name := _as_libvirt_writes(text)) is not None:
+        return name
     numbers = [number(part) for part in parts]
     if None in numbers:
         return None
     domain, bus, slot, function = numbers
     return f"{domain:04x}:{bus:02x}:{slot:02x}.{function:x}"
+
+
+@lru_cache(maxsize=1024)
+def _as_libvirt_writes(text: str) -> str | None:
+    if _PCI_NAME.fullmatch(text) is None:
+        return None
+    return f"{text[2:6]}:{text[9:11]}:{text[14:16]}.{text[19]}"
 
 
 def _ccw_name(numbers: list[int | None]) -> str | None:

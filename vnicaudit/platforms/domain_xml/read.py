@@ -5,26 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from lxml import etree
 
-from vnicaudit.model.domain import DefinitionForm, Domain, DomainConfig
+from vnicaudit.model.domain import DefinitionForm, Domain
 from vnicaudit.model.location import Location
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.domain_xml.arch import arch_of
 from vnicaudit.platforms.domain_xml.bare import may_hold_bare, shows_bare
-from vnicaudit.platforms.domain_xml.commandline import TAG as _COMMANDLINE
 from vnicaudit.platforms.domain_xml.commandline import read_commandlines
 from vnicaudit.platforms.domain_xml.documents import XmlDocument, documents
 from vnicaudit.platforms.domain_xml.domain_config import config_of
-from vnicaudit.platforms.domain_xml.facts import READERS, DomainFacts, child
+from vnicaudit.platforms.domain_xml.facts import DomainFacts, child, gathered
 from vnicaudit.platforms.domain_xml.holes import Holes, holes_of
 from vnicaudit.platforms.domain_xml.nics import hostdev_nic, interface_nic
-from vnicaudit.platforms.domain_xml.override import TAG as _OVERRIDE
 from vnicaudit.platforms.domain_xml.override import overridden
 from vnicaudit.platforms.domain_xml.recognise import ROOTS
+from vnicaudit.platforms.domain_xml.shapes import LARGEST, Shapes
+from vnicaudit.platforms.domain_xml.template_tags import may_be_template
+from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 _SESSION = "/.config/libvirt/qemu/"
 """Where an unprivileged libvirt keeps its definitions (``$XDG_CONFIG_HOME``, by default)."""
@@ -33,23 +35,65 @@ _SYSTEM = re.compile(r"/(?:etc|run|var/lib)/libvirt/qemu/")
 or in a copy of one."""
 
 _AUTO_GENERATED = b"AUTO-GENERATED FILE"
-_INTERESTING = frozenset({"name", "uuid", "devices", *READERS})
+_PROLOG = (
+    r"""(?:<\?xml version=(['"])1\.0\1(?: encoding=(['"])(?:utf|UTF)-8\2)? ?\?>)?\n*"""
+    r"(?:<!--[\n -,.-;=-~]*(?:-[\n -,.-;=-~]+)*-->)?\n*"
+)
+"""XML's declaration, and a remark: ``virsh edit NAME`` is in that of ``/etc/libvirt/qemu``."""
 _QEMU = ("kvm", "qemu", "hvf")
 _NICS = ("interface", "hostdev")
-_SEVERAL = ("sysinfo", _COMMANDLINE, _OVERRIDE)
-"""All of these count: SMBIOS and firmware; ``./qemu:commandline/qemu:arg`` to libvirt."""
+
+_shapes = Shapes()
+"""Of all that this process reads."""
 
 
-def read_bytes(data: bytes, *, target: str, file: str | None) -> Iterator[Domain]:
-    """Every domain in ``data`` (one or several documents, a save image, a snapshot).
+def read_bytes(
+    data: bytes, *, target: str, file: str | None, shapes: Shapes | None = _shapes
+) -> Iterator[Domain]:
+    """Every domain in ``data`` (one or several documents, a save image, a snapshot). ``shapes``:
+    those of documents that were read before; None: everything is parsed.
 
     Raises TargetError, with file and line, when the readable ones have been yielded: for the
     first document that is not.
     """
     dumped = b"!" in data and _AUTO_GENERATED in data  # in a remark
+    root = None if shapes is None else _root_of_known_shape(data, shapes)
+    if root is not None:
+        form, place = _form(root.element, dumped=dumped), Location(target, file, xpath="/domain")
+        known = domain_of(root.element, place, root.line_base, form=form)
+        if not may_hold_bare(known):
+            yield known
+            return
     for document in documents(data, file or target):
         for element, domain in _declared_in(document, target, file, dumped=dumped):
             yield _with_holes(document, element, domain)
+
+
+class _Root(NamedTuple):
+    """A root, and the number of lines before its document."""
+
+    element: XmlElement
+    line_base: int
+
+
+def _root_of_known_shape(data: bytes, shapes: Shapes) -> _Root | None:
+    """The root of a file that is one plain document of a known shape; None for any other."""
+    if len(data) > LARGEST or not data.startswith(b"<"):
+        return None
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    before = None if text.startswith("<domain") else re.match(_PROLOG, text)
+    start = 0 if before is None else before.end()
+    if not text.startswith("<domain", start) or may_be_template(data[:start]):
+        return None
+    root = shapes.root(text[start:])
+    return None if root is None else _Root(root, text.count("\n", 0, start))
+
+
+def _form(root: XmlElement, *, dumped: bool) -> DefinitionForm:
+    return "live" if root.get("id") else "dump" if dumped else "raw"
 
 
 def _with_holes(
@@ -72,7 +116,7 @@ def _declared_in(
     root = document.root
     suffix = f"[{document.ordinal}]" if document.ordinal else ""
     if root.tag == "domain":
-        form: DefinitionForm = "live" if root.get("id") else "dump" if dumped else "raw"
+        form = _form(root, dumped=dumped)
         place = Location(target, file, xpath=f"/domain{suffix}")
         return [(root, partial(domain_of, root, place, document.line_base, form=form))]
     if root.tag not in ROOTS:
@@ -85,48 +129,36 @@ def _declared_in(
     ]
 
 
-def domain_of(root: etree._Element, place: Location, base: int, *, form: DefinitionForm) -> Domain:
+def domain_of(root: XmlElement, place: Location, base: int, *, form: DefinitionForm) -> Domain:
     """The domain whose ``<domain>`` element is ``root``; ``place.xpath`` is the path to it (live
     API: None) and ``base`` the number of lines before its document."""
-    walk = _DomainWalk()
-    for element in root:  # twice as fast as to have lxml look for the names
-        tag: object = element.tag  # no str: of an entity
-        if tag in _INTERESTING:
-            walk.take(str(tag), element)
+    facts = gathered(root)
     kind = root.get("type", "qemu")
-    if not walk.facts.arch and kind in _QEMU:
-        walk.facts.arch = arch_of(walk.emulator, walk.facts.machine)
-    nics = walk.nics(place, base)
-    if walk.facts.overrides or walk.facts.commandlines:
-        facts = walk.facts
+    if not facts.arch and kind in _QEMU:
+        facts.arch = arch_of(_emulator(facts), facts.machine)
+    nics = () if facts.devices is None else _nics(facts.devices, facts, place, base)
+    if facts.overrides or facts.commandlines:
         nics = overridden(
             nics, facts.overrides, facts.commandlines, arch=facts.arch, live=form == "live"
         )
     unread: tuple[ReadError, ...] = ()
-    if walk.facts.commandlines:
-        added = read_commandlines(walk.facts, len(nics), place, base)
+    if facts.commandlines:
+        added = read_commandlines(facts, len(nics), place, base)
         nics, unread = nics + added.nics, added.unread
-    name = (walk.name or "").strip()
+    name = (facts.name or "").strip()
     return Domain(
         name=name or NAMELESS,
-        uuid=walk.uuid.strip().lower() if walk.uuid else None,
-        declared=_declared(kind, form, walk, nics, place),
+        uuid=facts.uuid.strip().lower() if facts.uuid else None,
+        declared=config_of(kind, form, facts, nics, session=_session(place.file)),
         location=Location(
             place.target, place.file, base + (root.sourceline or 1) if place.file else None,
             place.xpath,
         ),
         nics=nics,
-        suppressions=tuple(walk.facts.suppressions),
+        suppressions=tuple(facts.suppressions),
         unread=unread,
         has_name=bool(name),
     )  # fmt: skip
-
-
-def _declared(
-    kind: str, form: DefinitionForm, walk: _DomainWalk, nics: tuple[Nic, ...], place: Location
-) -> DomainConfig:
-    session = _session(place.file)
-    return config_of(kind, form, walk.facts, nics, walk.devices, session=session)
 
 
 def _session(file: str | None) -> bool | None:
@@ -138,47 +170,13 @@ def _session(file: str | None) -> bool | None:
     return True if _SESSION in file else None
 
 
-class _DomainWalk:
-    """Elements found on the walk over a domain's children. The first of several equal ones counts
-    where libvirt reads only one."""
-
-    __slots__ = ("devices", "facts", "name", "seen", "uuid")
-
-    def __init__(self) -> None:
-        self.seen: set[str] = set()
-        self.name: str | None = None
-        self.uuid: str | None = None
-        self.devices: etree._Element | None = None
-        self.facts = DomainFacts()
-
-    def take(self, tag: str, element: etree._Element) -> None:
-        """Note what one child says."""
-        if tag in self.seen and tag not in _SEVERAL:
-            return
-        self.seen.add(tag)
-        if tag == "name":
-            self.name = element.text
-        elif tag == "uuid":
-            self.uuid = element.text
-        elif tag == "devices":
-            self.devices = element
-        else:
-            READERS[tag](self.facts, element)
-
-    @property
-    def emulator(self) -> str | None:
-        """The path of QEMU's binary, where the definition names one."""
-        element = None if self.devices is None else child(self.devices, "emulator")
-        return None if element is None else (element.text or "").strip()
-
-    def nics(self, place: Location, base: int) -> tuple[Nic, ...]:
-        """The NICs among the devices."""
-        return () if self.devices is None else _nics(self.devices, self.facts, place, base)
+def _emulator(facts: DomainFacts) -> str | None:
+    """The path of QEMU's binary, where the definition names one."""
+    element = None if facts.devices is None else child(facts.devices, "emulator")
+    return None if element is None else (element.text or "").strip()
 
 
-def _nics(
-    devices: etree._Element, facts: DomainFacts, place: Location, base: int
-) -> tuple[Nic, ...]:
+def _nics(devices: XmlElement, facts: DomainFacts, place: Location, base: int) -> tuple[Nic, ...]:
     nics: list[Nic] = []
     facts.virtio_disk = any(map(_is_on_virtio, devices.iterchildren("disk")))
     interfaces = hostdevs = 0
@@ -195,17 +193,17 @@ def _nics(
     return tuple(nics)
 
 
-def _is_on_virtio(disk: etree._Element) -> bool:
+def _is_on_virtio(disk: XmlElement) -> bool:
     target = child(disk, "target")
     return target is not None and target.get("bus") == "virtio"
 
 
-def _kept_back(element: etree._Element) -> bool:
+def _kept_back(element: XmlElement) -> bool:
     """A device taken from the host but not given to the guest."""
     address = element.find("address")
     return address is not None and address.get("type") == "unassigned"
 
 
-def _place(place: Location, step: str, element: etree._Element, base: int) -> Location:
+def _place(place: Location, step: str, element: XmlElement, base: int) -> Location:
     line = base + (element.sourceline or 0) if place.file else None
     return Location(place.target, place.file, line, f"{place.xpath or '/domain'}/devices/{step}")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
+from typing import Literal
 
 import msgspec
 
@@ -65,8 +66,24 @@ class RunContext(msgspec.Struct, frozen=True):
         session = Session(
             self.adapters, self.reach, self.state, self.deadline, stack, hold=hold,
             host_by_host=self.host_by_host, without_lock=self.without_host_lock,
+            tell=self.tell_remaining,
         )  # fmt: skip
         return Drivers(self.kinds, session)
+
+    def going_on_with(self, run: RunRequest) -> RunContext:
+        """The context in which a past run is ended or taken back: hosts are reached as it did."""
+        return msgspec.structs.replace(
+            self, host_by_host=run.host_by_host, without_host_lock=run.without_host_lock
+        )
+
+    def request(
+        self, kind: Literal["apply", "rollback"], plan: str, units: Sequence[UnitRequest]
+    ) -> RunRequest:
+        """The request of a run that begins now. ``plan``: see :class:`RunRequest`."""
+        return RunRequest(
+            "", kind, timestamp(), plan, self.mode, tuple(units), self.limits,
+            host_by_host=self.host_by_host, without_host_lock=self.without_host_lock,
+        )  # fmt: skip
 
 
 def apply(
@@ -82,10 +99,8 @@ def apply(
     units, plan = context.kinds.units(steps), digest(text)
     with ExitStack() as stack:
         drivers = context.drivers(stack)
-        _open(units, drivers, plan, context, stack)
-        request = RunRequest(
-            "", "apply", timestamp(), plan, context.mode, tuple(units), context.limits
-        )
+        open_or_hold(units, drivers, (plan,), context, stack)
+        request = context.request("apply", plan, units)
         found = _unfinished(context, request) or begin_run(context.state, request)
         if trials is None and any(found.folder.glob("*.bench")):
             raise UsageError(
@@ -110,35 +125,46 @@ def dry_run_apply(steps: Sequence[Step], text: bytes, context: RunContext) -> tu
     with ExitStack() as stack:
         drivers = context.drivers(stack, hold=False)
         units = context.kinds.units(steps)
-        preparing: Preparing = _Preparing(steps, digest(text), context)
-        if context.host_by_host:
-            drivers.check(units)
-            preparing = HostByHost(preparing, None)
-        else:
-            drivers.open(units)
-        return dry_run_units(units, drivers, preparing)
+        return dry_run_units(units, drivers, _Preparing(steps, digest(text), context), context)
 
 
-def _open(
-    units: Sequence[UnitRequest], drivers: Drivers, plan: str, context: RunContext, stack: ExitStack
+def open_or_hold(
+    units: Sequence[UnitRequest],
+    drivers: Drivers,
+    plans: Iterable[str],
+    context: RunContext,
+    stack: ExitStack,
 ) -> None:
-    """Reach all places, and hold them; of places that are opened one by one, hold the plan."""
+    """Reach all places, and hold them; where they are opened one by one, hold the plans (see
+    :class:`RunRequest`). Raises TargetError, RefusedError."""
     if context.host_by_host:
         drivers.check(units)
-        stack.enter_context(context.state.lock(f"plan-{plan}", "this plan"))
+        hold_plans(plans, context, stack)
     else:
         drivers.open(units)
+
+
+def hold_plans(plans: Iterable[str], context: RunContext, stack: ExitStack) -> None:
+    """Keep other processes from going on with a run of these plans. Raises HeldError."""
+    for plan in plans:
+        stack.enter_context(context.state.lock(f"plan-{plan}", "this plan"))
 
 
 def dry_run_units(
     units: Iterable[UnitRequest],
     drivers: Drivers,
     preparing: Preparing,
+    context: RunContext,
     show: Callable[[UnitRequest, Prepared], None] | None = None,
 ) -> tuple[Foreseen, ...]:
     """How each unit would end, as far as that is seen before it is begun. ``show``: is told what
     would be done."""
     units = tuple(units)
+    if context.host_by_host:
+        drivers.check(units)
+        preparing = HostByHost(preparing, None)
+    else:
+        drivers.open(units)
     later = Counter(unit.target for unit in units)
     found = []
     for unit in units:

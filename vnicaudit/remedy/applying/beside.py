@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vnicaudit.errors import RefusedError, UsageError
-from vnicaudit.remedy.applying.journal.past_run import PastRun, read_run
+from vnicaudit.errors import RefusedError
+from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.journal.state import StateFolder
+from vnicaudit.remedy.applying.journal.unfinished_runs import UnfinishedRuns
 from vnicaudit.remedy.applying.kinds import KindTable
 from vnicaudit.text.own_commands import command
 
@@ -27,29 +28,15 @@ def refuse_beside(found: PastRun, units: Iterable[UnitRequest], kinds: KindTable
 
 
 class OtherRuns:
-    """Runs other than ``mine`` that may be left in the middle of something while it goes on: those
-    that are unfinished when it begins, and those that come later."""
+    """Runs other than ``mine`` that may be left in the middle of something while it goes on."""
 
     def __init__(self, state: StateFolder, kinds: KindTable, mine: PastRun) -> None:
-        self._state = state
+        self._unfinished = UnfinishedRuns(state)
         self._kinds = kinds
-        self._settled = {mine.request.id}
-        for run_id in state.ids():
-            found = self._read(run_id)
-            if found is None or not found.is_unfinished:
-                self._settled.add(run_id)
+        self._mine = mine.request.id
 
     def refuse_beside(self, unit: UnitRequest) -> None:
         """Raises RefusedError where one of them is in the middle of that unit, whose place is
         held."""
-        for run_id in self._state.ids():
-            found = None if run_id in self._settled else self._read(run_id)
-            if found is not None and found.is_unfinished:
-                refuse_beside(found, (unit,), self._kinds)
-
-    def _read(self, run_id: str) -> PastRun | None:
-        """None for one of which nothing can be told."""
-        try:
-            return read_run(self._state.run(run_id))
-        except UsageError:
-            return None
+        for found in self._unfinished.beside(self._mine):
+            refuse_beside(found, (unit,), self._kinds)

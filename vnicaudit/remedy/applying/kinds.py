@@ -139,6 +139,7 @@ class Drivers:
         for unit in units:
             self.of(unit).open(unit)
 
-    def leave_all_but(self, places: Collection[str]) -> None:
-        """Leave the places of all other targets, if they are opened one by one."""
-        self._session.leave_all_but(places)
+    def leave_all_but(self, places: Collection[str], run: str = "") -> None:
+        """Leave the places of all other targets, if they are opened one by one. ``run``: the id of
+        the one that has nothing half done there."""
+        self._session.leave_all_but(places, run)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from vnicaudit.errors import RefusedError, SilentError, TargetError, UsageError, VnicauditError
 from vnicaudit.model.runs import UnitRun
-from vnicaudit.remedy.applying.apply import RunContext
+from vnicaudit.remedy.applying.apply import RunContext, hold_plans
 from vnicaudit.remedy.applying.history import record, undone_by
 from vnicaudit.remedy.applying.journal.past_run import (
     PastRun,
@@ -26,7 +26,7 @@ from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
 from vnicaudit.remedy.applying.kinds import Drivers
 from vnicaudit.remedy.applying.runner import Runner, Tell, begin_nothing
 
-_NOT_REACHED = (TargetError, RefusedError, UsageError)
+_NOT_REACHED = (TargetError, SilentError, RefusedError, UsageError)
 """Why units cannot be brought back now, which keeps no others from it: their host does not answer,
 is not to be dialled, or nothing here changes such units."""
 
@@ -88,11 +88,13 @@ def _unrecorded_units(found: PastRun, state: StateFolder) -> tuple[UnitRun, ...]
 def _recovered(
     found: PastRun, units: list[UnitRequest], context: RunContext, tell: Tell
 ) -> Recovered:
-    run = found.request.id
+    run, context = found.request.id, context.going_on_with(found.request)
     with ExitStack() as stack:
         drivers = context.drivers(stack)
         try:
-            reached, unreached = _opened(units, drivers)
+            if context.host_by_host:
+                hold_plans((found.request.plan, run), context, stack)
+            reached, unreached = _opened(units, drivers, context)
         except HeldError as error:
             return Recovered(run, at_work=str(error))
         except _NOT_REACHED as error:
@@ -107,11 +109,11 @@ def _recovered(
 
 
 def _opened(
-    units: list[UnitRequest], drivers: Drivers
+    units: list[UnitRequest], drivers: Drivers, context: RunContext
 ) -> tuple[list[UnitRequest], VnicauditError | None]:
     """The units whose host can be reached, and why the first of the others cannot be: guests of
     other hosts, and units of other kinds, are not left off for it. Raises that error where none can
-    be reached, HeldError at once."""
+    be reached, HeldError at once unless hosts are locked one by one."""
     reached: list[UnitRequest] = []
     first: VnicauditError | None = None
     by_place: dict[tuple[str, str], list[UnitRequest]] = {}
@@ -120,9 +122,9 @@ def _opened(
     for there in by_place.values():
         try:
             drivers.open(there)
-        except HeldError:
-            raise
         except _NOT_REACHED as error:
+            if isinstance(error, HeldError) and not context.host_by_host:
+                raise
             first = first or error
         else:
             reached += there

@@ -12,13 +12,13 @@ from functools import cached_property, partial
 
 import msgspec
 
-from vnicaudit.base.clock import timestamp
 from vnicaudit.errors import UsageError, VnicauditError
 from vnicaudit.model.runs import Foreseen
-from vnicaudit.remedy.applying.apply import RunContext, dry_run_units
-from vnicaudit.remedy.applying.beside import refuse_beside
+from vnicaudit.remedy.applying.apply import RunContext, dry_run_units, open_or_hold
+from vnicaudit.remedy.applying.beside import OtherRuns, refuse_beside
 from vnicaudit.remedy.applying.driver import Prepared, UndoRequest
-from vnicaudit.remedy.applying.history import record
+from vnicaudit.remedy.applying.history import record, undone_by
+from vnicaudit.remedy.applying.host_by_host import HostByHost
 from vnicaudit.remedy.applying.journal.events import Done, End
 from vnicaudit.remedy.applying.journal.journal_file import Journal
 from vnicaudit.remedy.applying.journal.past_run import (
@@ -42,6 +42,7 @@ from vnicaudit.remedy.applying.runner import (
     begin_nothing,
 )
 from vnicaudit.remedy.planning.diffs import unified_diff
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
 from vnicaudit.text.own_commands import command
 
 _CHANGED = ("applied",)
@@ -91,34 +92,38 @@ def rollback(
     run_id: str, selection: RollbackSelection, context: RunContext, tell: Tell
 ) -> tuple[RunResult, ...]:
     """Take a run back: how the run went where it was in the middle, and how its way back went where
-    something of it had been done. Raises UsageError where there is no such run, or nothing of what
-    was selected in it; RefusedError where another run is at work."""
+    something of it had been done. Of a fleet's run, a host that cannot be reached costs what is on
+    it alone. Raises UsageError where there is no such run, or nothing of what was selected in it;
+    RefusedError where another run is at work."""
     found = read_run(context.state.run(run_id))
     if found is None:
         raise UsageError(f"run {run_id} was ended before it did anything")
     units = selection.units_of(found)
+    context = context.going_on_with(found.request)
     with ExitStack() as stack:
         drivers = context.drivers(stack)
-        drivers.open(units)
+        open_or_hold(units, drivers, (found.request.plan, run_id), context, stack)
         found = reread(found)  # nobody is at work on it now
         whole = [unit for unit in units if not found.is_open(unit.key)]
         ended = _undo_open(found, units, drivers, context, tell)
         found = reread(found)
-        if any(found.is_open(unit.key) for unit in units):
+        if not context.host_by_host and any(found.is_open(unit.key) for unit in units):
             return ended
         if selection.restore:
             units = [unit for unit in reversed(units) if drivers.of(unit).can_restore(unit, found)]
         else:
-            units = [selection.narrowed(unit) for unit in reversed(whole) if _undoable(found, unit)]
+            whole = _not_undone(found, whole, selection, context)
+            units = [selection.narrowed(unit) for unit in reversed(whole)]
         if not units and selection.restore:
             raise UsageError(f"no original is kept in {found.folder / 'definitions'}")
         if not units:
             return ended or _nothing_to_undo(found, context)
-        request = RunRequest(
-            "", "rollback", timestamp(), run_id, context.mode, tuple(units), context.limits
-        )
+        request = context.request("rollback", run_id, units)
         mine = _unfinished(context, request) or begin_run(context.state, request)
         back = _preparer(found, selection, context)
+        if context.host_by_host:
+            drivers.open(unit for unit in mine.request.units if mine.is_open(unit.key))
+            back = HostByHost(back, OtherRuns(context.state, context.kinds, mine))
         went = Runner(mine, drivers, back, tell, None, context.tell_remaining, context.halted).go(
             context.schedule
         )
@@ -134,6 +139,8 @@ def _undo_open(
     """Bring what was left in the middle of these units to where it began."""
     if not found.is_unfinished and not any(found.is_lost(unit.key) for unit in units):
         return ()
+    if context.host_by_host:
+        units = _near(found, units, drivers, tell)
     request = msgspec.structs.replace(found.request, limits=context.limits)
     return (
         Runner(
@@ -145,6 +152,22 @@ def _undo_open(
             context.tell_remaining,
         ).take_back({unit.key for unit in units}),
     )
+
+
+def _near(
+    found: PastRun, units: Sequence[UnitRequest], drivers: Drivers, tell: Tell
+) -> list[UnitRequest]:
+    """Those of the units that are not in the middle, or whose host can be reached. Of the others it
+    is told why they stay as they are."""
+    near, reach = [], HostByHost(begin_nothing, None)
+    for unit in units:
+        try:
+            if found.is_open(unit.key):
+                reach(unit, drivers)
+            near.append(unit)
+        except UnitRefusedError as error:
+            tell(unit.name, f"unfinished: {error}")
+    return near
 
 
 def _nothing_to_undo(found: PastRun, context: RunContext) -> tuple[RunResult, ...]:
@@ -171,15 +194,16 @@ def dry_run_rollback(
         Foreseen(unit.name, "would-change", steps=unit.steps)
         for unit in units if found.is_open(unit.key)
     )  # fmt: skip
+    context = context.going_on_with(found.request)
     with ExitStack() as stack:
         drivers = context.drivers(stack, hold=False)
         if selection.restore:
             whole = [unit for unit in units if drivers.of(unit).can_restore(unit, found)]
         else:
-            whole = [unit for unit in units if _undoable(found, unit)]
-        drivers.open(whole)
+            whole = _not_undone(found, units, selection, context)
         seen = _diff_printer(show, context) if selection.restore and show is not None else None
-        return halves + dry_run_units(whole, drivers, _preparer(found, selection, context), seen)
+        back = _preparer(found, selection, context)
+        return halves + dry_run_units(whole, drivers, back, context, seen)
 
 
 def _diff_printer(show: Tell, context: RunContext) -> Callable[[UnitRequest, Prepared], None]:
@@ -243,6 +267,24 @@ def _note_restored(found: PastRun, units: Sequence[UnitRequest], went: RunResult
             journal.write(End(f"its originals were put back by run {run}"))
     finally:
         journal.close()
+
+
+def _not_undone(
+    found: PastRun, units: Sequence[UnitRequest], selection: RollbackSelection, context: RunContext
+) -> list[UnitRequest]:
+    """The units of which something is to be undone. Of a fleet's run, those that an earlier
+    rollback brought back are left alone, unless they are named, or are all: their guests would be
+    restarted once more for nothing."""
+    units = [unit for unit in units if _undoable(found, unit)]
+    if not context.host_by_host or selection.domains or selection.macs:
+        return units
+    mine = found.request.id
+    ended = (
+        one for one in all_past(context.state)
+        if one.request.id == mine or not one.is_unfinished  # that one is gone on with
+    )  # fmt: skip
+    undone = undone_by(ended)
+    return [unit for unit in units if (mine, unit.key) not in undone] or units
 
 
 def _undoable(found: PastRun, unit: UnitRequest) -> bool:

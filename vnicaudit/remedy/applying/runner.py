@@ -93,7 +93,7 @@ class Runner:
         self._finish_open()
         of_sources = {unit.key for unit in units if self._is_source(unit)}
         while left := [unit for unit in units if unit.key not in self._results]:
-            self._drivers.leave_all_but({unit.target for unit in left})
+            self._drivers.leave_all_but({unit.target for unit in left}, self._found.request.id)
             done = [unit for unit in units if unit.key in self._results]
             guests = [self._placed(unit) for unit in done if unit.key not in of_sources]
             sources = [self._results[unit.key] for unit in done if unit.key in of_sources]

@@ -9,22 +9,30 @@ from collections.abc import Callable, Collection, Hashable
 from contextlib import ExitStack, suppress
 from typing import Protocol, TypeVar, cast
 
-from vnicaudit.errors import ActionError, SilentError
+from vnicaudit.errors import ActionError, SilentError, VnicauditError
 from vnicaudit.model.host_lock import HostLock
 from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
+from vnicaudit.remedy.applying.journal.unfinished_runs import UnfinishedRuns
 from vnicaudit.remedy.cloud import CloudAccess
 
 T = TypeVar("T")
+Tell = Callable[[str, str], None]
+"""Is told the name of a host and what becomes of it."""
 
 _NO_LOCK = (
     "{name} can hold no lock, so nothing would keep another operator away: {error} "
     "(--without-host-lock, where nobody else works there)"
 )
+_STAYS_LOCKED = "it stays locked: a change is half done there"
 
 
 class HostWithLock(Protocol):
     """A host that can hold a lock (see :class:`vnicaudit.remedy.hypervisor.Hypervisor`)."""
+
+    @property
+    def uri(self) -> str:
+        """The URI that it was reached by."""
 
     @property
     def name(self) -> str:
@@ -41,11 +49,14 @@ class HostWithLock(Protocol):
 
 
 class _Held:
-    """A place that is held, and by how many: two URIs may lead to one host."""
+    """A place that is held, and by how many: two URIs may lead to one host. ``owner``: of the lock
+    that is to be removed from the host; empty: there is none."""
 
-    def __init__(self, locks: ExitStack) -> None:
+    def __init__(self, locks: ExitStack, owner: str) -> None:
         self.locks = locks
+        self.owner = owner
         self.holders = 0
+        self.uris: set[str] = set()
 
 
 class Session:
@@ -53,7 +64,8 @@ class Session:
     drivers are made of; ``deadline``: seconds the other side may take for one answer; ``hold``:
     whether other runs are kept away, and all is looked at before something is changed;
     ``host_by_host``: a host is opened when its turn comes, left when nothing is left to do there,
-    and nothing is done on one that can hold no lock, unless ``without_lock``."""
+    and nothing is done on one that can hold no lock, unless ``without_lock``; ``tell``: is told of
+    hosts that stay locked."""
 
     def __init__(
         self,
@@ -66,6 +78,7 @@ class Session:
         hold: bool = True,
         host_by_host: bool = False,
         without_lock: bool = False,
+        tell: Tell | None = None,
     ) -> None:
         self.adapters = adapters
         self.reach = reach
@@ -74,6 +87,9 @@ class Session:
         self.host_by_host = host_by_host
         self._without_lock = without_lock
         self._state = state
+        self._unfinished = UnfinishedRuns(state)
+        self._leaving = ""
+        self._tell = tell
         self._stack = stack
         self._places: dict[str, ExitStack] = {}
         self._held: dict[str, _Held] = {}
@@ -95,13 +111,16 @@ class Session:
                 self._places[place] = self._stack.enter_context(ExitStack())
             return self._places[place]
 
-    def leave_all_but(self, places: Collection[str]) -> None:
-        """Leave the places where nothing is left to do, if they are opened one by one."""
+    def leave_all_but(self, places: Collection[str], run: str) -> None:
+        """Leave the places where nothing is left to do, if they are opened one by one. ``run``: the
+        id of the one that says so: it has nothing half done there."""
         if self.host_by_host:
             with self._turn:
                 gone = [self._places.pop(place) for place in {*self._places} - {*places}]
+            self._leaving = run
             for stack in gone:
                 stack.close()
+            self._leaving = ""
 
     def closing(self, close: Callable[[], None]) -> None:
         """Have that called in the end."""
@@ -121,54 +140,72 @@ class Session:
             return
         with self._turn:
             if key not in self._held:
-                self._held[key] = _Held(self._locked(key, name, host))
-            self._held[key].holders += 1
-        (self._stack if stack is None else stack).callback(self._let_go, key)
+                self._held[key] = self._locked(key, name, host)
+            held = self._held[key]
+            held.holders += 1
+            held.uris.update(() if host is None else (host.uri,))
+        (self._stack if stack is None else stack).callback(self._let_go, key, host)
 
-    def _let_go(self, key: str) -> None:
+    def _let_go(self, key: str, host: HostWithLock | None) -> None:
         with self._turn:
             held = self._held[key]
             held.holders -= 1
-            if not held.holders:
-                del self._held[key]
+            if held.holders:
+                return
+            del self._held[key]
+            try:
+                if host is not None and held.owner:
+                    self._unlock(host, held)
+            finally:
                 held.locks.close()
 
-    def _locked(self, key: str, name: str, host: HostWithLock | None) -> ExitStack:
+    def _locked(self, key: str, name: str, host: HostWithLock | None) -> _Held:
         with ExitStack() as locks:
             locks.enter_context(self._state.lock(key, name))
-            if host is not None and not self._without_lock:
-                self._lock_host(host, locks)
-            return locks.pop_all()
+            owner = "" if host is None or self._without_lock else self._lock_host(host)
+            return _Held(locks.pop_all(), owner)
 
-    def _lock_host(self, host: HostWithLock, locks: ExitStack) -> None:
+    def _lock_host(self, host: HostWithLock) -> str:
         """A fleet's hosts are locked one by one. Elsewhere such a lock keeps this run away too, or
         is let go in the end where an earlier run of this state folder left it; hosts that can hold
-        none are worked on all the same."""
-        own = self._state.host_lock()
+        none are worked on all the same. The owner of a lock that is to be let go; empty: none."""
         try:
-            there = host.take_lock(own) if self.host_by_host else host.find_lock()
+            if self.host_by_host:
+                there: HostLock | None = host.take_lock(self._state.host_lock())
+            else:
+                there = host.find_lock()
         except SilentError:
             raise
         except ActionError as error:
             if self.host_by_host:
                 raise HeldError(_NO_LOCK.format(name=host.name, error=error)) from None
-            return
+            return ""
         if there is None:
-            return
-        if there.owner != own.owner:
+            return ""
+        if there.owner != self._state.host_lock().owner:
             raise HeldError(
                 f"another run is at work on {host.name}: {there.holder}; wait for it to end, or, "
                 f"where nothing of it runs any more: {there.clear_command}"
             )
-        locks.callback(_drop, host, own.owner)
+        return there.owner
+
+    def _unlock(self, host: HostWithLock, held: _Held) -> None:
+        """A lock that cannot be removed now is taken over by the next run of its owner; one of a
+        host where something is half done is kept for it."""
+        if self._is_half_done(held.uris):
+            if self._tell is not None:
+                self._tell(host.name, _STAYS_LOCKED)
+            return
+        with suppress(ActionError):
+            host.drop_lock(held.owner)
+
+    def _is_half_done(self, uris: Collection[str]) -> bool:
+        try:
+            return bool(self._unfinished.half_done(but=self._leaving).intersection(uris))
+        except VnicauditError:  # nobody can tell
+            return True
 
     @property
     def stack(self) -> ExitStack:
         """The exit stack that is unwound when the command ends."""
         return self._stack
-
-
-def _drop(host: HostWithLock, owner: str) -> None:
-    """A lock that cannot be removed now is taken over by the next run of its owner."""
-    with suppress(ActionError):
-        host.drop_lock(owner)

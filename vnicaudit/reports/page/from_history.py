@@ -8,23 +8,21 @@ part of the host, or it is not kept any more) is made of what the history has of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
 
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Resolved
+from vnicaudit.knowledge.fixes.owners import Wordings
+from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fleet import HostReading, HostStatus, InventoryHost
 from vnicaudit.model.fleet_state import (
     FleetHost,
     FleetSummary,
     KnownFinding,
-    KnownNic,
     NicMeasurement,
 )
 from vnicaudit.model.location import Location
-from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.owner import Keeper, Owner, owner_named
 from vnicaudit.model.refs import (
     ConfigRef,
@@ -49,26 +47,24 @@ from vnicaudit.reports.page.data import (
     SettledState,
 )
 
-T = TypeVar("T", str, bool, int)
 Subject = tuple[str, str, str]
 """Scope, UUID or name, file."""
 _SCOPES: dict[str, AuditedScope] = {
     "host": "host", "config": "config", "image": "image", "flavor": "flavor",
     "preference": "preference", "site": "site", "mac": "mac",
 }  # fmt: skip
-_OWN_PATH = frozenset({"vhostuser", "vdpa", "hostdev"})
 _STATES: dict[str, FindingState] = {
     "new": "new", "known": "known", "reopened": "reopened", "returned": "returned",
     "moved": "moved", "not looked at": "not looked at",
 }  # fmt: skip
-_KEPT = "as last read; the history keeps no reason"
+_WORDINGS = Wordings(WORDINGS)
 
 
 def merged_reading(
     host: FleetHost,
     findings: Sequence[KnownFinding],
     kept: HostReading | None,
-    nics: Callable[[], list[KnownNic]],
+    nics: Callable[[], list[NicRow]],
 ) -> HostReading:
     """All that is open on a host: what is in its kept reading, and what only the history knows.
     ``nics`` are asked for only where the reading is not whole."""
@@ -214,7 +210,7 @@ def _completed(
 def _subjects(
     host: FleetHost,
     read: Sequence[Audited],
-    nics: Iterable[KnownNic],
+    nics: Iterable[NicRow],
     findings: Iterable[KnownFinding],
 ) -> Iterator[Audited]:
     """Guests, files and the host itself, as far as they are in no reading."""
@@ -224,7 +220,7 @@ def _subjects(
     names: dict[Subject, tuple[str, str | None]] = {}
     for nic in nics:
         key = _key("domain", nic.domain, nic.uuid, None)
-        rows.setdefault(key, []).append(_row(nic, host))
+        rows.setdefault(key, []).append(nic)
         names.setdefault(key, (nic.domain, nic.uuid))
     for finding in findings:
         key = _finding_key(finding)
@@ -258,6 +254,8 @@ def _subject(
 
 def _finding(one: KnownFinding, rows: Iterable[NicRow], host: FleetHost) -> Finding:
     change = None if one.field is None else Change(one.field, one.old, one.new, one.safe)
+    owner = _keeper(one.owner)
+    fix = _WORDINGS.worded(change, f"`vnicaudit rules {one.rule}` says more.", owner)
     return Finding(
         rule=one.rule,
         name=one.name,
@@ -266,19 +264,12 @@ def _finding(one: KnownFinding, rows: Iterable[NicRow], host: FleetHost) -> Find
         message=one.message,
         about=_about(one, rows),
         location=Location(host.uri, one.file),
-        owner=_keeper(one.owner),
+        owner=owner,
         change=change,
         fingerprint=one.fingerprint,
-        fix="" if change is None else _fix(change, one.owner),
+        fix=fix.text,
+        fixes=fix.values,
     )
-
-
-def _fix(change: Change, owner: str) -> str:
-    """The change in words: how its owner makes it was in the report of then."""
-    where = f"where {owner} keeps the definition"
-    if change.new is None:
-        return f"Remove {change.field} {where}."
-    return f"Set {change.field} to {change.new} {where}."
 
 
 def _about(one: KnownFinding, rows: Iterable[NicRow]) -> Ref:
@@ -290,27 +281,6 @@ def _about(one: KnownFinding, rows: Iterable[NicRow]) -> Ref:
         "flavor": FlavorRef(one.subject, one.uuid), "preference": PreferenceRef(one.subject),
     }  # fmt: skip
     return kinds.get(one.scope) or DomainRef(one.subject, one.uuid)
-
-
-def _row(nic: KnownNic, host: FleetHost) -> NicRow:
-    is_own = nic.type in _OWN_PATH or nic.origin == "hostdev"
-    model = _fact(nic.model, is_own)
-    vhost = None if nic.vhost is None else bool(nic.vhost)
-    no_vhost = is_own or (nic.model is not None and nic.model not in VIRTIO)
-    return NicRow(
-        domain=nic.domain, uuid=nic.uuid, index=nic.nic_index, mac=nic.mac, type=nic.type,
-        actual_type=nic.type, origin=nic.origin, owner=nic.owner, arch=nic.arch,
-        machine=nic.machine, vcpus=nic.vcpus, active=None, target_dev=None,
-        model=replace(model, declared=nic.model_declared), vhost=_fact(vhost, no_vhost),
-        queues=_fact(nic.queues, no_vhost), rx_queue_size=_fact(nic.rx_queue_size, no_vhost),
-        tx_queue_size=_fact(nic.tx_queue_size, no_vhost), starts=bool(nic.starts),
-        location=Location(host.uri),
-    )  # fmt: skip
-
-
-def _fact(value: T | None, is_absent: bool) -> Resolved[T]:
-    state = KNOWN if value is not None else NONE if is_absent else UNKNOWN
-    return Resolved(None, value, _KEPT, state)
 
 
 def _keeper(name: str) -> Keeper:

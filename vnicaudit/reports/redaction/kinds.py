@@ -39,9 +39,11 @@ from vnicaudit.model.report import (
 from vnicaudit.model.server import Aggregate, CloudServer, NodeFacts
 from vnicaudit.reports.redaction.pseudonyms import Prefix
 
-Kind = Prefix | Literal["keep", "uuid", "mac", "path", "pointer", "target", "mark", "subject"]
-"""A prefix: a name of that kind. ``keep``: identifies nothing; ``mark``: a digest; ``subject``: as
-the scope of the record says."""
+Kind = Prefix | Literal[
+    "keep", "uuid", "mac", "path", "pattern", "pointer", "target", "mark", "subject"
+]  # fmt: skip
+"""A prefix: a name of that kind. ``keep``: identifies nothing; ``mark``: a digest; ``pattern``: of
+names of hosts and groups; ``subject``: as the scope of the record says."""
 
 NAMES: frozenset[Kind] = frozenset(
     {
@@ -114,7 +116,7 @@ KINDS: Mapping[type[msgspec.Struct], Mapping[str, Kind]] = {
     Flavor: {"target": "target", "id": "uuid", "name": "flavor"},
     NodeFacts: {"file": "path"},
     Aggregate: {"name": "group", "zone": "group"},
-    Coverage: {"rules": "keep"},
+    Coverage: {"rules": "keep", "limit": "pattern"},
     InventoryHost: {
         "name": "host", "uri": "target", "site": "site", "groups": "group",
     },

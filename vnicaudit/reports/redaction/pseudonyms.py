@@ -30,6 +30,9 @@ one site of two hundred. ``dev-`` and these are 14 characters: a name that Linux
 _PERSON = b"vnicaudit-redact"
 _REMEMBERED = 65_536
 _MAC = re.compile(r"[0-9a-f]{1,2}([:-])(?:[0-9a-f]{1,2}\1){4}[0-9a-f]{1,2}", re.ASCII | re.I)
+_PART = re.compile(r"[^\s,:&!~@*?\[\]()|^$+{}\\]+")
+"""Part of a name in a pattern."""
+_EVERY_HOST = ("all", "ungrouped")
 _NOT_IDENTIFYING = frozenset({"0.0.0.0", "127.0.0.1", "::", "::1"})  # noqa: S104
 _DOCUMENTATION = int(ipaddress.IPv6Address("2001:db8::"))
 _RESERVED = 240 << 24
@@ -120,6 +123,15 @@ class Pseudonyms:
         authority, slash, path = rest.partition("/")
         shown = f"{self._authority(authority)}{slash}{self.path(path)}"
         return f"{scheme}://{shown}{self._query(query)}"
+
+    def pattern(self, text: str) -> str:
+        """A pattern of names of hosts and groups: all that may be part of a name is replaced;
+        ``all`` and ``ungrouped``, numbers, and what joins them stay."""
+        return _PART.sub(lambda part: self._part(part[0]), text)
+
+    def _part(self, text: str) -> str:
+        kept = text in _EVERY_HOST or not text.strip("0123456789-")
+        return text if kept else self.name("name", text)
 
     def host(self, text: str) -> str:
         """A host by name or address; ``localhost`` stays."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TypeVar
 
@@ -28,6 +28,7 @@ class Redactor:
     is redacted although it names another, which came before."""
 
     def __init__(self, key: bytes) -> None:
+        self._key = key
         self._pseudonyms = Pseudonyms(key)
         self._texts = TextRedactor(self._pseudonyms)
         made = self._pseudonyms
@@ -37,6 +38,7 @@ class Redactor:
             "mac": made.mac,
             "mark": made.mark,
             "path": made.path,
+            "pattern": made.pattern,
             "pointer": lambda text: made.pointer(text, public_words()),
             "target": made.target,
             "uuid": made.identity,
@@ -50,6 +52,17 @@ class Redactor:
     def reading(self, reading: HostReading) -> HostReading:
         """The redacted reading of one host of a fleet, without ``nics_seen``."""
         return replace(self.record(reading), nics_seen=())
+
+    def pattern(self, text: str) -> str:
+        """A pattern of hosts and groups (``--limit``)."""
+        return self._pseudonyms.pattern(text)
+
+    def knowing(self, records: Iterable[msgspec.Struct]) -> Redactor:
+        """One that recognises the names in these records too, for texts that are about them."""
+        made = Redactor(self._key)
+        for one in records:
+            made.learn(one)
+        return made
 
     def text(self, text: str) -> str:
         """A message, by the names that came up so far."""

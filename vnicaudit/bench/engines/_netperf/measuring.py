@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from math import ceil
 
-from vnicaudit.bench.contract import Ends, Measured, Needs, RequiredTool, as_written, failed_run
+from vnicaudit.bench.contract import Ends, Measured, Needs, RequiredTool, failed_run
 from vnicaudit.bench.engines._netperf import command
 from vnicaudit.bench.engines._netperf.command import TESTS
 from vnicaudit.bench.engines._netperf.output import NetperfOutput, parse_output
@@ -13,37 +13,16 @@ from vnicaudit.bench.engines._programs.listening import ports, require_success, 
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran, Workload
 
-PATTERNS = {
-    "TCP_STREAM": ("goodput",),
-    "TCP_MAERTS": ("goodput",),
-    "UDP_STREAM": ("goodput", "loss"),
-    "TCP_RR": ("transaction_rate", "latency_mean", "latency_max"),
-    "TCP_CRR": ("transaction_rate", "latency_mean", "latency_max"),
-    "UDP_RR": ("transaction_rate", "latency_mean", "latency_max"),
-}
-
 _PACKAGES = {"apt": "netperf"}
 """Debian's is in non-free before 13 (trixie)."""
+NEEDS = Needs(
+    target=(RequiredTool("netserver", _PACKAGES),), peer=(RequiredTool("netperf", _PACKAGES),)
+)
 _SLACK = 30.0
 """Seconds beside those of a run, after which it is given up."""
 _MOST_RECEIVED = 1.001
 
 _Details = dict[str, str | float | int | bool | None]
-
-
-def needs(workload: Workload) -> Needs:  # noqa: ARG001
-    """netserver at the target, netperf at the peer."""
-    return Needs(
-        target=(RequiredTool("netserver", _PACKAGES),), peer=(RequiredTool("netperf", _PACKAGES),)
-    )
-
-
-def check(workload: Workload) -> None:
-    """Raises UsageError where this cannot be run as written."""
-    command.check(workload)
-
-
-settled = as_written
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from vnicaudit.bench.contract import Ends, Measured
-from vnicaudit.bench.engines._netperf import command
-from vnicaudit.bench.engines._netperf import measuring as netperf
+from vnicaudit.bench.engines._netperf import command, measuring
 from vnicaudit.bench.engines._rr.patterns import Pattern
 from vnicaudit.model.measurement import Workload
 
@@ -36,7 +35,7 @@ def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
 
 def measure(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
     """One run."""
-    found = netperf.measure(_workload(workload, pattern), ends)
+    found = measuring.measure(_workload(workload, pattern), ends)
     if found.error or found.bytes is None or not found.seconds:
         return found
     if pattern.mode == "crr":

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from vnicaudit.bench.contract import Endpoint, Ends, Needs, RequiredTool, SettledWorkload
 from vnicaudit.bench.endpoints.tools import missing_tools
-from vnicaudit.bench.engines._netperf import measuring as netperf
+from vnicaudit.bench.engines._netperf import measuring
 from vnicaudit.bench.engines._rr import by_netperf
 from vnicaudit.bench.engines._rr.building import COMPILER, built_program
 from vnicaudit.bench.engines._rr.patterns import Pattern, pattern_of
@@ -57,7 +57,7 @@ def needs_of(workload: Workload) -> Needs:
     """The needs of a workload's program at both ends."""
     tools: dict[str, RequiredTool] = {"c": COMPILER, "python": PYTHON}
     if generator_of(workload) == "netperf":
-        return netperf.needs(workload)
+        return measuring.NEEDS
     if OPTION not in workload.options and is_of_connections(workload):
         return Needs()  # of a compiler or netperf: what there is, ``settled`` finds out
     tool = tools[generator_of(workload)]
@@ -122,7 +122,7 @@ def _why_not_netperf(workload: Workload, pattern: Pattern, ends: Sequence[Ends])
     """Empty: it is installed everywhere, and does it. Raises EndpointError where an end is lost."""
     for problem in by_netperf.problems(workload, pattern):
         return problem
-    needs = netperf.needs(workload)
+    needs = measuring.NEEDS
     for each in ends:
         for end, tools in ((each.target, needs.target), (each.peer, needs.peer)):
             for tool in missing_tools(end, tools):

@@ -88,6 +88,9 @@ class RunRequest(msgspec.Struct, frozen=True):
     units: tuple[UnitRequest, ...]
     limits: RunLimits = RunLimits()
     schema: str = SCHEMA
+    host_by_host: bool = False
+    """Of a fleet: each host is opened, and locked, only while something is done there."""
+    without_host_lock: bool = False
 
     @property
     def targets(self) -> tuple[str, ...]:

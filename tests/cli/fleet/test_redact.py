@@ -1,0 +1,69 @@
+"""``fleet audit --redact``: no form of report, and no line on standard error, names a host, a group
+or a site of the fleet, or where its history is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import inside
+from tests.fleet.daemons import write_host
+from tests.reports.redaction.planting import unpacked
+from vnicaudit.reports.audit.registry import formats
+
+FLEET = """\
+[groups.acmezone]
+hosts = ["acme1", "acme2"]
+[groups.network]
+hosts = ["acme2"]
+[groups.acmeold]
+"""
+LIMIT = "acmezone,acmeold,network,!acme[0-9]x,~acme[0-9]+$"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Two hosts with a URI each, of which one is named twice, and one is not there."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    write_host(folder / "acme1.xml", 1, 2)
+    uris = {n: f"test://{folder}/acme{n}.xml" for n in (1, 2)}
+    text = "".join(
+        f'[[hosts]]\nname = "acme{n}"\nuri = "{uri}"\nsite = "acmesite"\n'
+        for n, uri in uris.items()
+    )
+    (folder / "fleet.toml").write_text(FLEET + text)
+    (folder / "uris").write_text(f"{uris[1]}\n")
+    (folder / "key").write_text("k" * 32)
+    (folder / "key").chmod(0o600)
+    return folder
+
+
+def test_no_name_comes_through(site: Path) -> None:
+    words = ["fleet", "audit", "-i", "fleet.toml", "-i", "uris", "--limit", LIMIT]
+    words += ["--state", "state", "--redact-key", "key"]
+    outputs = {name: site / f"report.{name}" for name in formats()}
+    for name, path in outputs.items():
+        words += ["--format", name, "--output", str(path)]
+    result = inside(*words, cwd=site)
+    assert result.returncode == 4
+    assert "is named as" in result.stderr
+    assert "matches no host or group" in result.stderr
+    assert "Looked at limit" in result.stderr
+    texts = {name: unpacked(path.read_text()) for name, path in outputs.items()}
+    texts["stderr"] = result.stderr
+    assert {name for name, text in texts.items() if "acme" in text.casefold()} == set()
+    coverage = json.loads(texts["json"])["coverage"]
+    assert coverage["limit"].count("name-") == 6
+    assert "network" not in coverage["limit"]
+
+
+def test_an_error_of_what_remembers_does_not_say_where_that_is(site: Path) -> None:
+    words = ("fleet", "audit", "-i", "fleet.toml", "--state", "state", "--redact-key", "key")
+    there = "postgresql://audit@acmedb.example/acme?connect_timeout=1&host=/acmesocket"
+    result = inside(*words, "--history", there, "-o", site / "out.json", cwd=site)
+    assert result.returncode == 4
+    assert result.stderr.startswith("Warning: history postgresql://")
+    assert "acme" not in result.stderr

@@ -1,0 +1,216 @@
+"""Runs on several hosts, each opened and locked on its own: what is half done stays locked, and a
+host that is down keeps no other from being taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.remedy.applying.fakes import Killed, Machine, World, installed
+from vnicaudit.errors import GoneError, TargetError
+from vnicaudit.model.host_lock import HostLock
+from vnicaudit.remedy.applying.apply import RunContext
+from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.journal.past_run import unfinished
+from vnicaudit.remedy.applying.journal.state import StateFolder
+from vnicaudit.remedy.applying.recovering import recover
+from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback
+from vnicaudit.remedy.applying.runner import RunResult
+
+HOSTS, GUESTS = 3, 2
+
+
+class Host:
+    """One of the hosts."""
+
+    deadline = 30.0
+    local = False
+
+    def __init__(self, number: int, machines: list[Machine]) -> None:
+        self.uri = f"qemu+ssh://kvm{number}/system"
+        self.key = self.name = f"kvm{number}"
+        self.machines = {machine.uuid: machine for machine in machines}
+        self.lock: HostLock | None = None
+        self.is_down = False
+
+    def machine(self, uuid: str) -> Machine:
+        if uuid not in self.machines:
+            raise GoneError(f"cannot find domain {uuid}")
+        return self.machines[uuid]
+
+    def find(self, name: str) -> Machine:
+        raise NotImplementedError
+
+    def take_lock(self, lock: HostLock) -> HostLock:
+        if self.lock is None or self.lock.owner == lock.owner:
+            self.lock = lock
+        return self.lock
+
+    def find_lock(self) -> HostLock | None:
+        return self.lock
+
+    def drop_lock(self, owner: str) -> None:
+        assert self.lock is not None
+        assert self.lock.owner == owner
+        self.lock = None
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Fleet(World):
+    """Some hosts with some guests each."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, HOSTS * GUESTS)
+        places = range(HOSTS)
+        self.hosts = [Host(n, self.machines[n * GUESTS : (n + 1) * GUESTS]) for n in places]
+        self.steps = tuple(
+            replace(step, target=self.hosts[place // GUESTS].uri)
+            for place, step in enumerate(self.steps)
+        )
+        self.adapters = self.adapters._replace(connect=self._connect)
+        for machine in self.machines:
+            machine.boot()
+
+    def _connect(self, uri: str, *, deadline: float) -> Host:
+        del deadline
+        (host,) = (one for one in self.hosts if one.uri == uri)
+        if host.is_down:
+            raise TargetError("cannot connect: no route to host", file=uri)
+        return host
+
+    def fleet_context(self) -> RunContext:
+        """Of ``fleet apply --mode restart``; the others get it from the run."""
+        context = self.context("restart", canary=0)
+        return replace(context, host_by_host=True, tell_remaining=self._tell)
+
+    @contextmanager
+    def watched(self) -> Iterator[Fleet]:
+        """Each line and file that is written is a place to be ended at."""
+        with pytest.MonkeyPatch.context() as patch:
+            installed(self, patch)
+            yield self
+
+    def half_done(self) -> list[bool]:
+        """Of each host: whether a run has begun something there, and not ended it."""
+        targets = {
+            unit.target for run in unfinished(StateFolder(str(self.folder)))
+            for unit in run.request.units if run.is_open(unit.key)
+        }  # fmt: skip
+        return [host.uri in targets for host in self.hosts]
+
+    def locked(self) -> list[bool]:
+        """Of each host."""
+        return [host.lock is not None for host in self.hosts]
+
+    def kill(self, place: int) -> None:
+        """Carry it out up to that place."""
+        self.kill_at = place
+        with pytest.raises(Killed):
+            self.apply(self.steps, self.fleet_context())
+        self.kill_at = None
+        self.passed.clear()
+
+
+def outcomes(went: RunResult) -> list[str]:
+    """By guest, in the order of their names."""
+    return [unit.outcome for unit in sorted(went.run.steps, key=lambda unit: unit.name)]
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[Fleet]:
+    with Fleet(tmp_path).watched() as made:
+        yield made
+
+
+def test_what_is_half_done_keeps_its_host_locked_wherever_it_stops(tmp_path: Path) -> None:
+    with Fleet(tmp_path / "whole").watched() as whole:
+        assert outcomes(whole.apply(whole.steps, whole.fleet_context())) == ["applied"] * 6
+    assert whole.locked() == [False] * HOSTS
+    kept = 0
+    for place in range(0, len(whole.passed), 4):
+        with Fleet(tmp_path / str(place)).watched() as fleet:
+            fleet.kill(place)
+            assert fleet.locked() == fleet.half_done(), whole.passed[place]
+            said = {name for name, text in fleet.told if text.startswith("it stays locked")}
+            assert said == {host.name for host in fleet.hosts if host.lock is not None}
+            kept += any(fleet.locked())
+            went = fleet.apply(fleet.steps, fleet.fleet_context())
+        assert set(outcomes(went)) <= {"applied", "already"}
+        assert {machine.persistent for machine in fleet.machines}.isdisjoint(fleet.before)
+        assert fleet.locked() == [False] * HOSTS
+    assert kept > 10
+
+
+def test_another_run_of_the_folder_leaves_the_lock_of_what_is_half_done(fleet: Fleet) -> None:
+    fleet.kill_when = "behind line begin", 1
+    with pytest.raises(Killed):
+        fleet.apply(fleet.steps, fleet.fleet_context())
+    assert fleet.half_done() == fleet.locked() == [True, False, False]
+    other = (fleet.steps[1], fleet.steps[2])  # another guest there, and one elsewhere
+    went = fleet.apply(other, fleet.fleet_context(), b"another plan")
+    assert outcomes(went) == ["applied", "applied"]
+    assert fleet.locked() == [True, False, False]
+    (recovered,) = recover(fleet.context(), lambda _name, _text: None)
+    assert recovered.is_well
+    assert fleet.locked() == [False] * HOSTS
+
+
+def test_a_host_that_is_down_keeps_no_other_from_being_taken_back(fleet: Fleet) -> None:
+    fleet.apply(fleet.steps, fleet.fleet_context())
+    run = runs(str(fleet.folder))[0].id
+    fleet.hosts[1].is_down = True
+    seen = dry_run_rollback(run, RollbackSelection(), fleet.context("restart"))
+    assert [one.outcome for one in seen] == [
+        "would-change", "would-change", "refused", "refused", "would-change", "would-change",
+    ]  # fmt: skip
+    (back,) = fleet.rollback(fleet.context("restart"), run=run)
+    assert outcomes(back) == ["applied"] * 2 + ["refused"] * 2 + ["applied"] * 2
+    assert {unit.codes for unit in back.run.steps if unit.outcome == "refused"} == {
+        ("unreachable",)
+    }
+    fleet.hosts[1].is_down = False
+    (back,) = fleet.rollback(fleet.context("restart"), run=run)
+    assert outcomes(back) == ["applied"] * 2  # nobody else is restarted once more
+    assert [machine.persistent for machine in fleet.machines] == fleet.before
+    assert fleet.locked() == [False] * HOSTS
+
+
+def test_a_way_back_that_was_interrupted_is_gone_on_with(fleet: Fleet) -> None:
+    fleet.apply(fleet.steps, fleet.fleet_context())
+    run = runs(str(fleet.folder))[0].id
+    fleet.passed.clear()
+    fleet.kill_when = "behind line begin", 3
+    with pytest.raises(Killed):
+        fleet.rollback(fleet.context("restart"), run=run)
+    assert fleet.locked() == [False, True, False]
+    (back,) = fleet.rollback(fleet.context("restart"), run=run)
+    assert outcomes(back) == ["applied"] * 6
+    assert [machine.persistent for machine in fleet.machines] == fleet.before
+    assert len(runs(str(fleet.folder))) == 2
+    assert fleet.locked() == [False] * HOSTS
+
+
+def test_what_is_half_done_on_a_host_that_is_down_waits_for_it(fleet: Fleet) -> None:
+    """The others are taken back; it stays locked, and is taken back by the same command."""
+    fleet.kill_when = "behind line begin", 2 * GUESTS
+    with pytest.raises(Killed):
+        fleet.apply(fleet.steps, fleet.fleet_context())
+    assert fleet.half_done() == fleet.locked() == [False, True, False]
+    run = runs(str(fleet.folder))[0].id
+    fleet.hosts[1].is_down = True
+    middle, back = fleet.rollback(fleet.context("restart"), run=run)
+    assert "is still in the middle" in middle.stopped
+    assert outcomes(back) == ["applied"] * 2 + ["refused"]
+    assert fleet.locked() == [False, True, False]
+    fleet.hosts[1].is_down = False
+    middle, back = fleet.rollback(fleet.context("restart"), run=run)
+    assert outcomes(back) == ["applied"]
+    assert [machine.persistent for machine in fleet.machines] == fleet.before
+    assert all(machine.active for machine in fleet.machines)
+    assert fleet.locked() == [False] * HOSTS

@@ -1,0 +1,92 @@
+"""Two real guests, as docs/how-to/bench.md has it: measured side by side, or one from the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.cli.command import vnicaudit
+from tests.rig import bench
+from tests.rig.domain_xml import Nic
+from tests.rig.guests import Guest, GuestFactory
+
+pytestmark = [pytest.mark.rig, pytest.mark.alone, pytest.mark.long]
+
+
+class TwoGuests(NamedTuple):
+    """Each with two vCPUs and two pairs of queues."""
+
+    first: Guest
+    second: Guest
+
+
+@pytest.fixture(scope="module")
+def guests(x86_guest: GuestFactory) -> Iterator[TwoGuests]:
+    nic = Nic("virtio", extra="<driver queues='2'/>")
+    with x86_guest(nic, vcpus=2) as first, x86_guest(nic, vcpus=2) as second:
+        first.wait_for_dns()
+        second.wait_for_dns()
+        yield TwoGuests(first, second)
+
+
+def run(folder: Path, profile: str, *words: str) -> dict[str, Any]:
+    """``bench run`` with these words: the result."""
+    out = folder / "result.json"
+    path = bench.profile(folder, profile, head=bench.FEW + "guards = []\n")
+    options = ["--profile", path, "--state", str(folder / "state"), "-o", str(out)]
+    ran = vnicaudit("bench", "run", *words, *options, "--fail-on", "never", timeout=900)
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    result: dict[str, Any] = json.loads(out.read_text())
+    for sample in result["samples"]:
+        assert sample["valid"], sample["reason"]
+    return result
+
+
+def test_several_guests_at_once(guests: TwoGuests, tmp_path: Path) -> None:
+    first, second = (f"agent://{guest.name}" for guest in guests)
+    arms = [f"{name}=ethtool -L eth0 combined {count}" for name, count in (("one", 1), ("two", 2))]
+    result = run(
+        tmp_path, bench.TCP + bench.DNS, f"{first},local", "--beside", f"{second},local",
+        "--only", "iperf3.tcp.*", *(f"--arm={arm}" for arm in arms),
+    )  # fmt: skip
+    assert {sample["workload"] for sample in result["samples"]} == {
+        "iperf3.tcp.rx.c1", "iperf3.tcp.tx.c1",
+    }  # fmt: skip
+    for sample in result["samples"]:
+        values, details = sample["values"], sample["details"]
+        each = [details[f"goodput of {url}"] for url in (first, second)]
+        assert values["goodput"] == pytest.approx(sum(each))
+        assert values["goodput_least"] == pytest.approx(min(each))
+    assert {row["metric"] for row in result["results"]} >= {"goodput", "goodput_least"}
+    channels = guests.first.run(["ethtool", "-l", "eth0"]).output().splitlines()
+    assert channels[-1].split() == ["Combined:", "1"], "left as the first arm says"
+
+
+def test_one_guest_from_the_other(guests: TwoGuests, tmp_path: Path) -> None:
+    """Two paths, one of them with the hypervisor named."""
+    first, second = (f"agent://{guest.name}" for guest in guests)
+    named = f"{second}?connect=qemu:///system"
+    words = (f"there={first},{second}", f"back={named},{first}")
+    result = run(tmp_path, bench.RX + bench.REQUESTS, *words)
+    assert result["run"]["design"] == "paths"
+    assert {sample["arm"] for sample in result["samples"]} == {"there", "back"}
+    assert all(sample["covariates"]["cpu"]["host"] for sample in result["samples"])
+
+
+def test_small_packets_to_a_guest(guests: TwoGuests, tmp_path: Path) -> None:
+    """What the other one's kernel sends is counted by the guest that is measured."""
+    with bench.pktgen_in(guests.second):
+        result = run(
+            tmp_path, bench.PACKETS.replace("tx", "rx"),
+            f"agent://{guests.first.name},agent://{guests.second.name}",
+        )  # fmt: skip
+    assert {one["workload"] for one in result["samples"]} == {
+        "pktgen.frames.rx.c1", "pktgen.imix.rx.c1",
+    }  # fmt: skip
+    for sample in result["samples"]:
+        assert sample["values"]["packet_rate"] > 100
+        assert sample["details"]["received"] <= 1.02 * sample["details"]["sent"]

@@ -1,0 +1,100 @@
+"""Elements of a document whose shape is known: what all of its shape have in common, once, and the
+values of this one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from typing import TypeVar, overload
+
+import msgspec
+
+T = TypeVar("T")
+
+_STEP = r"(?:\{[^}]*\})?[^/{}]+"
+
+
+class ShapedNode(msgspec.Struct, gc=False):
+    """An element of a shape. ``attributes`` and ``text``: where among the values they stand; a text
+    that all documents have alike itself. ``named``: the children, by their names."""
+
+    tag: str
+    line: int
+    attributes: dict[str, int]
+    text: int | str | None
+    children: tuple[ShapedNode, ...]
+    named: dict[str, list[ShapedNode]]
+
+
+class ShapedElement(msgspec.Struct, frozen=True, gc=False):
+    """An element of a document, as :class:`~vnicaudit.platforms.domain_xml.xml_element.XmlElement`
+    describes it."""
+
+    node: ShapedNode
+    values: list[str]
+
+    @property
+    def tag(self) -> str:
+        """Its name, with its namespace in braces."""
+        return self.node.tag
+
+    @property
+    def sourceline(self) -> int:
+        """Its line in the document."""
+        return self.node.line
+
+    @property
+    def text(self) -> str | None:
+        """The text before its first child."""
+        text = self.node.text
+        return self.values[text] if isinstance(text, int) else text
+
+    def __len__(self) -> int:
+        return len(self.node.children)
+
+    def __iter__(self) -> Iterator[ShapedElement]:
+        return map(ShapedElement, self.node.children, repeat(self.values))
+
+    @overload
+    def get(self, key: str, /) -> str | None: ...
+
+    @overload
+    def get(self, key: str, default: T, /) -> str | T: ...
+
+    def get(self, key: str, default: T | None = None, /) -> str | T | None:
+        """The value of an attribute."""
+        slot = self.node.attributes.get(key)
+        return default if slot is None else self.values[slot]
+
+    def items(self) -> list[tuple[str, str]]:
+        """Its attributes, in their order."""
+        values = self.values
+        return [(name, values[slot]) for name, slot in self.node.attributes.items()]
+
+    def find(self, path: str, /) -> ShapedElement | None:
+        """The first of :meth:`iterfind`."""
+        return next(self.iterfind(path), None)
+
+    def iterfind(self, path: str, /) -> Iterator[ShapedElement]:
+        """The elements at a path of names."""
+        nodes = [self.node]
+        for step in re.findall(_STEP, path):
+            nodes = [child for node in nodes for child in node.named.get(step, ())]
+        return map(ShapedElement, nodes, repeat(self.values))
+
+    def iterchildren(self, *tags: str) -> Iterator[ShapedElement]:
+        """The children of these names; ``*`` for all."""
+        node = self.node
+        children: Sequence[ShapedNode] = node.children
+        if "*" not in tags:
+            kinds = [node.named[tag] for tag in tags if tag in node.named]
+            children = kinds[0] if len(kinds) == 1 else [n for n in children if n.tag in tags]
+        return map(ShapedElement, children, repeat(self.values))
+
+    def iter(self, tag: str, /) -> Iterator[ShapedElement]:
+        """The element itself and all that is inside of it, where they have this name."""
+        if self.node.tag == tag:
+            yield self
+        for child in self:
+            yield from child.iter(tag)

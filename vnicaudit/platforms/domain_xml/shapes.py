@@ -1,0 +1,203 @@
+"""Documents that differ in their values alone, parsed once.
+
+What one program wrote has few shapes: the same elements and attributes, line by line, with other
+names and addresses in them. A document is cut into its shape (all that stands outside of quotes and
+is no text) and its values. Where a shape is known, its elements are too, and nothing is parsed.
+
+That holds for plain documents alone, in which no value can change what is an element: in no value
+is a ``<``, ``&``, quote or character that does not print. A shape is known once lxml has parsed a
+document of it with a mark in place of each value, and every mark was found again as the whole of an
+attribute or of a text. Of everything else nothing is said here; it is parsed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import NamedTuple
+
+import msgspec
+from lxml import etree
+
+from vnicaudit.platforms.domain_xml.documents import parsed
+from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement, ShapedNode
+from vnicaudit.platforms.domain_xml.template_tags import may_be_template
+
+LARGEST = 64 * 1024
+"""Bytes of a document: hardly any is larger."""
+ROOM = 8 << 20
+"""Bytes that known shapes may take, as far as they can be reckoned."""
+_ELEMENT_BYTES = 500
+_ENOUGH = 4
+"""Documents of one shape until it is learned, which takes as long as to parse several."""
+_MOST_SEEN = 4096
+"""Shapes that are not learned yet."""
+_IN_VAIN = 512
+"""So many documents, and three more for each that was of a known shape, may be cut for nothing:
+where they have little in common it would take a tenth of the time."""
+
+_TEXT = re.compile(r""">([^<>\s'"][^<>\n'"]*)<""")
+_NAMESPACE = r"\sxmlns(?::[^\s=]+)?\s*=\s*\Z"
+_REFUSED = ("<!DOCTYPE", "<!ENTITY", "xml:", "\0")
+"""A mark is not any value of XML's own attributes, and UTF-16 may look like text."""
+
+
+class _Cut(NamedTuple):
+    """A document, cut. ``shape`` has a quote for each value in quotes and ``&`` for each text with
+    the brackets around it; ``values`` are those in quotes, then the texts."""
+
+    shape: str
+    quote: str
+    values: list[str]
+
+
+class _Shape(msgspec.Struct):
+    """A known shape. ``root`` None: its documents have to be parsed. ``namespaces``: what some
+    values have to be. ``elements``: how many there are in it."""
+
+    root: ShapedNode | None
+    namespaces: tuple[tuple[int, str], ...] = ()
+    elements: int = 0
+
+
+_UNUSABLE = _Shape(None)
+
+
+class Shapes:
+    """The shapes of the documents so far; their number is bounded."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[str, _Shape] = {}
+        self._seen: dict[int, int] = {}
+        self.size = 0
+        """Bytes that known shapes take, as reckoned."""
+        self._in_vain = 0
+
+    def root(self, text: str) -> ShapedElement | None:
+        """The root of a document, if its shape is known; None where it has to be parsed, and for
+        what may be a template."""
+        cut = None if self._in_vain > _IN_VAIN else _cut(text)
+        if cut is None:
+            return None
+        shape = self._shapes.get(cut.shape) or self._noted(cut)
+        if shape.root is None:
+            self._in_vain += 1
+            return None
+        self._in_vain -= 3
+        if any(cut.values[slot] != name for slot, name in shape.namespaces):
+            return None
+        return ShapedElement(shape.root, cut.values)
+
+    def _noted(self, cut: _Cut) -> _Shape:
+        """The shape of a document, where there have been enough of it."""
+        mark = hash(cut.shape)
+        number = self._seen.get(mark, 0) + 1
+        if number < _ENOUGH:
+            if len(self._seen) >= _MOST_SEEN:
+                self._seen.clear()
+            self._seen[mark] = number
+            return _UNUSABLE
+        shape = _learned(cut)
+        size = len(cut.shape) + _ELEMENT_BYTES * shape.elements
+        if self.size + size > ROOM:
+            self._shapes.clear()  # refilled as needed
+            self.size = 0
+        self._shapes[cut.shape] = shape
+        self.size += size
+        return shape
+
+
+def _cut(text: str) -> _Cut | None:
+    """The document in parts; None where a value may be more than a value."""
+    if "&" in text:
+        return None
+    quote = "'" if '"' not in text else '"'
+    pieces = text.split(quote)
+    if not len(pieces) & 1:
+        return None
+    parts = _TEXT.split(quote.join(pieces[::2]))
+    values = pieces[1::2] + parts[1::2]
+    everything = "".join(values)
+    if "<" in everything or not everything.isprintable() or may_be_template(everything.encode()):
+        return None
+    return _Cut("&".join(parts[::2]), quote, values)
+
+
+def _learned(cut: _Cut) -> _Shape:
+    """The shape, by what lxml makes of a document of it."""
+    if any(part in cut.shape for part in _REFUSED) or may_be_template(cut.shape.encode()):
+        return _UNUSABLE
+    probe = _probe(cut)
+    root = parsed(probe.text.encode())
+    if root is None or root.tag != "domain":
+        return _UNUSABLE
+    learner = _Learner(probe.slots)
+    try:
+        node = learner.node(root)
+    except _UnusableError:
+        return _UNUSABLE
+    if probe.slots:
+        return _UNUSABLE
+    return _Shape(node, probe.namespaces, learner.elements)
+
+
+class _Probe(NamedTuple):
+    """A document with marks in place of its values, but for namespaces. ``slots``: each mark, and
+    where its value stands."""
+
+    text: str
+    slots: dict[str, int]
+    namespaces: tuple[tuple[int, str], ...]
+
+
+def _probe(cut: _Cut) -> _Probe:
+    outside = cut.shape.split(cut.quote)
+    quoted = len(outside) - 1
+    namespaces = {
+        slot: cut.values[slot]
+        for slot, before in enumerate(outside[:-1])
+        if "xmlns" in before and re.search(_NAMESPACE, before) is not None
+    }
+    marks = [namespaces.get(slot, f"#{slot};") for slot in range(len(cut.values))]
+    attributes = (f"{cut.quote}{mark}{cut.quote}" for mark in marks[:quoted])
+    texts = (f">{mark}<" for mark in marks[quoted:])
+    text = _filled(_filled(cut.shape, "&", texts), cut.quote, attributes)
+    slots = {mark: slot for slot, mark in enumerate(marks) if slot not in namespaces}
+    return _Probe(text, slots, tuple(namespaces.items()))
+
+
+def _filled(text: str, sign: str, parts: Iterator[str]) -> str:
+    """The text with the next part in place of each sign."""
+    first, *others = text.split(sign)
+    return "".join([first, *chain.from_iterable(zip(parts, others, strict=True))])
+
+
+class _UnusableError(Exception):
+    """An attribute whose value is not one of the document's values as a whole."""
+
+
+class _Learner:
+    """Makes the elements of a shape, and takes each mark that it finds from ``slots``."""
+
+    def __init__(self, slots: dict[str, int]) -> None:
+        self._slots = slots
+        self.elements = 0
+
+    def node(self, element: etree._Element) -> ShapedNode:
+        """An element with all that is inside of it. Raises _UnusableError."""
+        self.elements += 1
+        attributes = self._attributes(element)
+        text = self._slots.pop(element.text or "", element.text)
+        children = tuple(map(self.node, element))
+        named: dict[str, list[ShapedNode]] = {}
+        for child in children:
+            named.setdefault(child.tag, []).append(child)
+        line = element.sourceline or 0
+        return ShapedNode(str(element.tag), line, attributes, text, children, named)
+
+    def _attributes(self, element: etree._Element) -> dict[str, int]:
+        try:
+            return {str(name): self._slots.pop(str(text)) for name, text in element.items()}
+        except KeyError:
+            raise _UnusableError from None
