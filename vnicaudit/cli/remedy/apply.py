@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
@@ -48,6 +48,7 @@ from vnicaudit.errors import RefusedError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from vnicaudit.cli.options.remedy import ScheduleOptions
     from vnicaudit.model.plan import Mode, Plan, Step
     from vnicaudit.model.runs import Foreseen
     from vnicaudit.remedy.applying.apply import RunContext
@@ -124,8 +125,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     for step, why_not in not_done:
         _tell_not_applied(step, why_not)
     if not steps:
-        print_dry_run((), not_done, options.format, options.mode, options.output)
-        return RefusedError.exit_code if not_done else 0
+        return print_no_run(not_done, options.format, options.mode, options)
     context = run_context(options, wiring, options.mode, options.schedule)
     _check_reachable(steps, context, options)
     trial, address = trial_order(options, wiring.adapters), shadow_address(options.trials)
@@ -181,6 +181,18 @@ def _check_reachable(steps: list[Step], context: RunContext, options: ApplyOptio
         if not kind.bench:
             which = kind.steps_called or f"on {kind.name}s"
             raise UsageError(f"--bench measures domains of libvirt; this plan has steps {which}")
+
+
+class WithSchedule(Protocol):
+    """The options of a command that applies a plan, as far as a run needs them that is none."""
+
+    @property
+    def schedule(self) -> ScheduleOptions:
+        """Tells a dry run."""
+
+    @property
+    def output(self) -> OutputOptions:
+        """How much is printed."""
 
 
 def read_plan(path: str) -> bytes:
@@ -269,6 +281,19 @@ def print_dry_run(
     others = [why_not for _step, why_not in not_done]
     emit(to_json("apply", mode, units, others).decode())
     return code_of_foreseen(units)
+
+
+def print_no_run(
+    not_done: list[tuple[Step, Foreseen]], form: Format, mode: Mode, options: WithSchedule
+) -> int:
+    """Say that there is nothing to do, as a run or a dry run says what it did; the exit code."""
+    if form == "json" and not options.schedule.dry_run:
+        from vnicaudit.reports.runs.json import to_json
+
+        emit(to_json([]).decode())
+    else:
+        print_dry_run((), not_done, form, mode, options.output)
+    return RefusedError.exit_code if not_done else 0
 
 
 def _print_plan(plan: Plan, steps: list[Step], options: ApplyOptions) -> None:
