@@ -55,13 +55,13 @@ file_options = group(
         "--skip-unrecognised",
         envvar="VNICAUDIT_SKIP_UNRECOGNISED",
         is_flag=True,
-        help="Pass over named files that are not recognised, as in a folder.",
+        help="Ignore explicitly named files of unknown type.",
     ),
     click.option(
         "--force-exclude",
         envvar="VNICAUDIT_FORCE_EXCLUDE",
         is_flag=True,
-        help="Exclude also files that are named one by one.",
+        help="Apply exclusions to explicitly named files too.",
     ),
 )
 

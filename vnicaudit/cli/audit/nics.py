@@ -77,7 +77,7 @@ class NicsOptions(msgspec.Struct, frozen=True):
     type=click.Choice(get_args(NicsFormat)),
     default="text",
     show_default=True,
-    help="How to print NICs.",
+    help="Output format.",
 )
 @click.option(
     "--domain",

@@ -59,7 +59,7 @@ class RulesOptions(msgspec.Struct, frozen=True):
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How to print the catalogue.",
+    help="Output format.",
 )
 @rules_dir_option
 @output_options

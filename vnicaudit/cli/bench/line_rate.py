@@ -74,10 +74,10 @@ class BenchLineRateOptions(msgspec.Struct, frozen=True):
     type=click.Choice(ENCAPSULATIONS),
     default="none",
     show_default=True,
-    help="What the packets travel in.",
+    help="Encapsulation of the packets.",
 )
 @click.option("--ipv6", is_flag=True, help="Packets are IPv6.")
-@click.option("--outer-ipv6", is_flag=True, help="The tunnel's are.")
+@click.option("--outer-ipv6", is_flag=True, help="Outer packets are IPv6.")
 @click.option("--no-timestamps", is_flag=True, help="TCP without timestamps (RFC 7323).")
 @click.option(
     "--size",

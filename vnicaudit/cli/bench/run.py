@@ -83,7 +83,7 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     default="quick",
     show_default=True,
     metavar="NAME|FILE",
-    help="What is measured: see `vnicaudit bench profiles`.",
+    help="Profile to measure by: see `vnicaudit bench profiles`.",
 )
 @click.option(
     "--arm",
@@ -91,15 +91,15 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     multiple=True,
     metavar="NAME=COMMAND",
     help="Compare states of one path: the COMMAND, run at the target, brings the state about. The "
-    "first is how the target is found, and how it is left. Repeatable.",
+    "first is the initial state; it is restored at the end. Repeatable.",
 )
 @click.option(
     "--server",
     "states",
     multiple=True,
     metavar="NAME=COMMAND",
-    help="How the server is brought into a state that the profile names. The first is how it is "
-    "found, and how it is left. Repeatable.",
+    help="Command that brings the server into a state that the profile names. The first is the "
+    "initial state; it is restored at the end. Repeatable.",
 )
 @click.option(
     "--beside",

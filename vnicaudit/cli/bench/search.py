@@ -51,7 +51,7 @@ class BenchSearchOptions(MeasuringOptions, frozen=True, kw_only=True):
     "queries",
     multiple=True,
     metavar="'NAME TYPE'",
-    help="What the DNS server is asked; it has to know the answer. Repeatable.",
+    help="Query for the DNS server, which must know the answer. Repeatable.",
 )
 @click.option(
     "--generators",

@@ -22,8 +22,8 @@ from vnicaudit.cli.options.nova_manage import NovaManageOptions
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
+    format_option,
     output_options,
-    run_format_option,
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
@@ -113,8 +113,8 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
 @click.argument("plan", metavar="PLAN", type=click.Path(dir_okay=False))
 @inventory_options
 @mode_option("next-boot")
-@click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
-@run_format_option
+@click.option("--include-unsafe", is_flag=True, help="Also apply the unsafe steps of the plan.")
+@format_option
 @change_options
 @click.option(
     "--canary-by",
@@ -137,7 +137,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
 @pass_wiring
 @as_record(FleetApplyOptions)
 def command(options: FleetApplyOptions, wiring: Wiring) -> int:
-    """Carry out a PLAN on the hosts of an inventory, host by host.
+    """Apply a PLAN to the hosts of an inventory, host by host.
 
     As `vnicaudit apply`, for many hosts: each is reached when its turn comes, and locked at the
     host itself while it is worked on, so that an operator on another machine cannot change it at

@@ -91,7 +91,7 @@ class FleetPlanOptions(msgspec.Struct, frozen=True):
 @click.option(
     "--include-unsafe",
     is_flag=True,
-    help="Also what may hurt a guest: one that is not known to have a virtio driver.",
+    help="Also plan unsafe changes, as for a guest that is not known to have a virtio driver.",
 )
 @click.option(
     "--group-by",

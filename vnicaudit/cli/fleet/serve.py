@@ -42,7 +42,7 @@ class ServeOptions(msgspec.Struct, frozen=True):
     default="127.0.0.1:9817",
     show_default=True,
     metavar="ADDRESS:PORT",
-    help="Where to listen; port 0: any that is free.",
+    help="Address to listen on; port 0: any free port.",
 )
 @click.option(
     "--public",

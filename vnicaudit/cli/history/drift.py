@@ -38,7 +38,7 @@ class DriftOptions(msgspec.Struct, frozen=True):
     type=click.Choice(["text", "json", "csv", "markdown"]),
     default="text",
     show_default=True,
-    help="How to print it.",
+    help="Output format.",
 )
 @history_options
 @output_options

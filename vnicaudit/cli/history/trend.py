@@ -66,7 +66,7 @@ class TrendOptions(msgspec.Struct, frozen=True):
     type=click.Choice(["text", "json", "csv"]),
     default="text",
     show_default=True,
-    help="How to print it.",
+    help="Output format.",
 )
 @history_options
 @output_options

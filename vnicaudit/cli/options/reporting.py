@@ -53,8 +53,8 @@ reporting_options = group(
         multiple=True,
         metavar="FILE",
         type=click.Path(dir_okay=False),
-        help="Where the report goes; - is standard output. Without --format the suffix tells the "
-        "format. Repeatable.",
+        help="Write the report to FILE; - is standard output. Without --format the suffix tells "
+        "the format. Repeatable.",
     ),
     click.option(
         "--group-by",
@@ -68,7 +68,7 @@ reporting_options = group(
         type=click.Choice(VIEWS),
         default="auto",
         show_default=True,
-        help="How text shows findings. full: each one. short: the answer, then equal ones once, "
+        help="Length of the text. full: each finding. short: the answer, then equal ones once, "
         "worst first. auto: full up to 10 findings, short for more.",
     ),
     click.option(
@@ -92,8 +92,7 @@ reporting_options = group(
         envvar="VNICAUDIT_SELECT",
         multiple=True,
         metavar="RULE",
-        help="Only these rules: ids, beginnings of ids, names or groups; repeatable or with "
-        "commas.",
+        help="Rules to run: ids, prefixes of ids, names or groups; repeatable or with commas.",
     ),
     click.option(
         "--ignore",
@@ -101,7 +100,7 @@ reporting_options = group(
         envvar="VNICAUDIT_IGNORE",
         multiple=True,
         metavar="RULE",
-        help="Not these rules.",
+        help="Rules to skip, named as for --select.",
     ),
     click.option(
         "--fail-on",

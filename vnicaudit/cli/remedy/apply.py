@@ -14,8 +14,8 @@ from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
+    format_option,
     output_options,
-    run_format_option,
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
@@ -81,7 +81,7 @@ not speak for it, 130 interrupted."""
 @click.command("apply", epilog=_EPILOG)
 @click.argument("plan", metavar="PLAN", type=click.Path(dir_okay=False))
 @mode_option("next-boot")
-@click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
+@click.option("--include-unsafe", is_flag=True, help="Also apply the unsafe steps of the plan.")
 @click.option(
     "--domain",
     "domains",
@@ -92,7 +92,7 @@ not speak for it, 130 interrupted."""
 @click.option(
     "--nic", "macs", multiple=True, metavar="MAC", help="Apply the steps on this NIC only."
 )
-@run_format_option
+@format_option
 @change_options
 @nova_manage_options
 @bench_options

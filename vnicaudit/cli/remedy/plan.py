@@ -70,7 +70,7 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     type=click.Choice(GOALS),
     default="virtio",
     show_default=True,
-    help="What NICs are to become.",
+    help="NIC type to convert to.",
 )
 @click.option(
     "--nic",
@@ -106,7 +106,7 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     type=click.Choice(["server", "client"]),
     default="server",
     show_default=True,
-    help="What QEMU is on the socket; Open vSwitch's dpdkvhostuserclient wants a server.",
+    help="Role of QEMU on the socket; Open vSwitch's dpdkvhostuserclient needs a server.",
 )
 @click.option(
     "--accept-loss",
@@ -119,7 +119,7 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
 @click.option(
     "--include-unsafe",
     is_flag=True,
-    help="Also what may hurt a guest: one that is not known to have a virtio driver.",
+    help="Also plan unsafe changes, as for a guest that is not known to have a virtio driver.",
 )
 @click.option(
     "--projects",

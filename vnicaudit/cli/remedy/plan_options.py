@@ -137,10 +137,18 @@ def _check_accepted(names: tuple[str, ...], to: Goal) -> None:
 
 plan_rule_options = together(
     click.option(
-        "--select", "selected", multiple=True, metavar="RULE", help="Only what these rules find."
+        "--select",
+        "selected",
+        multiple=True,
+        metavar="RULE",
+        help="Plan only findings of these rules.",
     ),
     click.option(
-        "--ignore", "ignored", multiple=True, metavar="RULE", help="Not what these rules find."
+        "--ignore",
+        "ignored",
+        multiple=True,
+        metavar="RULE",
+        help="Plan no findings of these rules.",
     ),
 )
 """Which rules' findings are planned for."""

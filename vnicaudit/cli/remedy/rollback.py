@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
-from vnicaudit.cli.options.output import Format, output_options, run_format_option
+from vnicaudit.cli.options.output import Format, format_option, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.remedy import (
     RemedyOptions,
@@ -76,8 +76,8 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
 @click.option(
     "--over-edits",
     is_flag=True,
-    help="Also where somebody changed the definition since: only the NIC is put back then. Of "
-    "servers and images: also where somebody set the property since.",
+    help="Roll back even if the definition was edited since; restores only the NIC. Of "
+    "servers and images: even if somebody set the property since.",
 )
 @click.option(
     "--restore",
@@ -87,7 +87,7 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
     "With --mode next-boot unless another is given.",
 )
 @mode_option(None)
-@run_format_option
+@format_option
 @change_options
 @nova_manage_options
 @state_option
