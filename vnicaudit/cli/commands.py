@@ -240,6 +240,12 @@ def _history_sql() -> click.Command:
     return command
 
 
+def _completion() -> click.Command:
+    from vnicaudit.cli.completion.command import command
+
+    return command
+
+
 def _trend() -> click.Command:
     from vnicaudit.cli.history.trend import command
 
@@ -268,6 +274,7 @@ COMMANDS = {
     "history": CommandEntry("Show the audits of a fleet that are remembered.", _history),
     "trend": CommandEntry("Show findings of a fleet over time.", _trend),
     "drift": CommandEntry("Compare two audits of a fleet.", _drift),
+    "completion": CommandEntry("Print or install shell completion.", _completion),
 }
 
 _HISTORY = {

@@ -17,6 +17,9 @@ from vnicaudit.cli.output.stdout import discard, flush
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
 
+COMPLETES = "_VNICAUDIT_COMPLETE"
+"""Set by the scripts of shells: the program is to complete a command line."""
+
 _EPILOG = """\b
 Examples:
   vnicaudit audit qemu:///system                 this hypervisor, read-only
@@ -41,7 +44,7 @@ be read, 5 a change was not made or not verified, 6 rolled back, 130 interrupted
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(__version__, message="vnicaudit %(version)s")
+@click.version_option(__version__, "-V", "--version", message="vnicaudit %(version)s")
 def cli() -> None:
     """Audit virtual NICs: what each one is declared to be, what it really is, what is wrong.
 
@@ -83,6 +86,10 @@ def run(arguments: list[str] | None = None, wiring: Wiring | None = None) -> int
 
 
 def _run(arguments: list[str] | None, wiring: Wiring) -> int:
+    if COMPLETES in os.environ:
+        from vnicaudit.cli.completion.shells import register
+
+        register()
     _check_files_like_options(sys.argv[1:] if arguments is None else arguments)
     result: object = cli.main(arguments, prog_name="vnicaudit", standalone_mode=False, obj=wiring)
     if sys.stdout is not None:

@@ -14,6 +14,7 @@ from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.audit.nics import complain_about, note
+from vnicaudit.cli.completion.candidates import targets as target_words
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -57,7 +58,9 @@ class ExplainOptions(msgspec.Struct, frozen=True):
 
 
 @click.command("explain", epilog=_EPILOG)
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.argument(
+    "targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=target_words
+)
 @click.option(
     "--nic",
     required=True,

@@ -12,6 +12,7 @@ import msgspec
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import NicsWork
 from vnicaudit.base.wording import close_to
+from vnicaudit.cli.completion.candidates import targets as target_words
 from vnicaudit.cli.options.output import (
     OutputOptions,
     output_options,
@@ -70,7 +71,9 @@ class NicsOptions(msgspec.Struct, frozen=True):
 
 
 @click.command("nics", epilog=_EPILOG)
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.argument(
+    "targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=target_words
+)
 @click.option(
     "--format",
     "format",

@@ -10,6 +10,7 @@ import msgspec
 from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
 from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
 from vnicaudit.base.wording import closest, count
+from vnicaudit.cli.completion.candidates import rule_page
 from vnicaudit.cli.options.output import Format, OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import rules_dir_option
 from vnicaudit.cli.options.records import as_record
@@ -52,8 +53,10 @@ class RulesOptions(msgspec.Struct, frozen=True):
 
 
 @click.command("rules", epilog=_EPILOG)
-@click.argument("rule", required=False, metavar="[ID|PREFIX|NAME|GROUP|test]")
-@click.argument("folder", required=False, metavar="[DIR]")
+@click.argument(
+    "rule", required=False, metavar="[ID|PREFIX|NAME|GROUP|test]", shell_complete=rule_page
+)
+@click.argument("folder", required=False, metavar="[DIR]", type=click.Path())
 @click.option(
     "--format",
     type=click.Choice(["text", "json"]),

@@ -9,7 +9,8 @@ import click
 import msgspec
 
 from vnicaudit.cli.bench.options import FailOn, ReportOptions, fail_on_option, report_options
-from vnicaudit.cli.bench.show import measurement_ids, named_measurement
+from vnicaudit.cli.bench.show import named_measurement
+from vnicaudit.cli.completion.candidates import measurements
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.state import state_folder, state_option
@@ -40,8 +41,8 @@ class BenchCompareOptions(msgspec.Struct, frozen=True):
 
 
 @click.command("compare", epilog=_EPILOG)
-@click.argument("before", metavar="A", shell_complete=measurement_ids)
-@click.argument("after", metavar="B", shell_complete=measurement_ids)
+@click.argument("before", metavar="A", shell_complete=measurements)
+@click.argument("after", metavar="B", shell_complete=measurements)
 @click.option(
     "--arms",
     metavar="A,B",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from vnicaudit.cli.completion.candidates import profiles
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -34,14 +35,6 @@ Examples:
 Exit codes: 0 in order, 2 there is no such profile, or a mistake in it."""
 
 
-def profile_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """For shell completion: the shipped profiles."""
-    del context, parameter
-    from vnicaudit.bench.profiles.load import shipped_profiles
-
-    return [name for name in shipped_profiles() if name.startswith(incomplete)]
-
-
 class BenchProfilesOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit bench profiles``."""
 
@@ -51,7 +44,7 @@ class BenchProfilesOptions(msgspec.Struct, frozen=True):
 
 
 @click.command("profiles", epilog=_EPILOG)
-@click.argument("profile", required=False, metavar="[PROFILE]", shell_complete=profile_names)
+@click.argument("profile", required=False, metavar="[PROFILE]", shell_complete=profiles)
 @format_option
 @output_options
 @as_record(BenchProfilesOptions)

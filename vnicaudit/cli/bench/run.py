@@ -22,6 +22,7 @@ from vnicaudit.cli.bench.options import (
     measuring_options,
     readable,
 )
+from vnicaudit.cli.completion.candidates import profiles
 from vnicaudit.cli.options.records import Number, as_record
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stderr import tell
@@ -80,6 +81,7 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
 @click.option(
     "-p",
     "--profile",
+    shell_complete=profiles,
     default="quick",
     show_default=True,
     metavar="NAME|FILE",

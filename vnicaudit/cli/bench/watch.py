@@ -22,6 +22,7 @@ from vnicaudit.cli.bench.options import (
     max_cpu_wait_option,
     max_steal_option,
 )
+from vnicaudit.cli.completion.candidates import profiles
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.state import state_folder, state_option
@@ -83,6 +84,7 @@ class BenchWatchOptions(msgspec.Struct, frozen=True, kw_only=True):
 @click.option(
     "-p",
     "--profile",
+    shell_complete=profiles,
     default="smoke",
     show_default=True,
     metavar="NAME|FILE",

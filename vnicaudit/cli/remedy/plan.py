@@ -14,6 +14,7 @@ from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.request import rules_of
+from vnicaudit.cli.completion.candidates import targets as target_words
 from vnicaudit.cli.options.cloud_filters import check_filters, cloud_filter_options, wanted_of
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import ReadingRequest, reading_of, reading_options
@@ -56,7 +57,9 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
 
 
 @click.command("plan", epilog=_EPILOG)
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.argument(
+    "targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=target_words
+)
 @click.option(
     "-o",
     "--output",
