@@ -10,13 +10,11 @@ import click
 import msgspec
 
 from vnicaudit.base.new_file import replaced
-from vnicaudit.cli.completion.shells import SHELLS, script
+from vnicaudit.cli.completion.shells import SHELLS, Shell, script
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import UsageError
-
-Shell = Literal["bash", "zsh", "fish"]
 
 _EPILOG = """\b
 Examples:
@@ -93,8 +91,9 @@ def _xdg(variable: str, otherwise: str) -> Path:
 def _login_shell() -> Shell:
     """Raises UsageError where ``SHELL`` is none of those that are completed."""
     name = os.path.basename(os.environ.get("SHELL", ""))
-    if name == "bash" or name == "zsh" or name == "fish":
-        return name
+    for shell in SHELLS:
+        if name == shell:
+            return shell
     raise UsageError(f"SHELL names no shell that is supported: add --shell {'|'.join(SHELLS)}")
 
 

@@ -7,7 +7,7 @@ a description at its first comma in fish.
 from __future__ import annotations
 
 import os
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from click.shell_completion import (
     BashComplete,
@@ -19,7 +19,8 @@ from click.shell_completion import (
     split_arg_string,
 )
 
-SHELLS = ("bash", "zsh", "fish")
+Shell = Literal["bash", "zsh", "fish"]
+SHELLS: tuple[Shell, ...] = ("bash", "zsh", "fish")
 
 # Readline takes the part behind a colon for a word of its own. Where only files are left it
 # completes them itself: it knows how to quote them.
