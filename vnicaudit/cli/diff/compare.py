@@ -105,7 +105,8 @@ class _Unjudged:
     def __init__(self, report: Report) -> None:
         self._targets = {one.target: one for one in report.targets}
         self._skipped: dict[_Subject, list[FileSkipped | FileCrashed]] = {}
-        for one in (*report.skipped, *report.crashed):
+        unjudged: list[FileSkipped | FileCrashed] = [*report.skipped, *report.crashed]
+        for one in unjudged:
             self._skipped.setdefault(_subject(one), []).append(one)
 
     def reason(self, finding: FileFinding) -> str:

@@ -46,7 +46,7 @@ def differences(
 ) -> Differences:
     """The record that all formats are written of; ``old`` and ``new`` name the files."""
     states = Counter(one.state for one in found)
-    counts = {state: states[state] for state in STATES}
+    counts: dict[str, int] = {state: states[state] for state in STATES}
     return Differences(SCHEMA, old, new, counts, tuple(notes), tuple(found))
 
 
