@@ -16,6 +16,7 @@ from vnicaudit.cli.options.reading import FileOptions, nova_options, reading_opt
 from vnicaudit.cli.options.records import as_record, group
 from vnicaudit.cli.options.redaction import redaction_options
 from vnicaudit.cli.options.reporting import reporting_options
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 
 _EPILOG = """\b
@@ -67,7 +68,7 @@ file_options = group(
 )
 
 
-@click.command("audit", epilog=_EPILOG)
+@click.command("audit", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("targets", metavar="TARGET...", nargs=-1, shell_complete=target_words)
 @reporting_options
 @file_options

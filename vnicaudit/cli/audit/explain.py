@@ -29,6 +29,7 @@ from vnicaudit.cli.options.redaction import (
     redaction_options,
     redactor_of,
 )
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
@@ -57,7 +58,7 @@ class ExplainOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("explain", epilog=_EPILOG)
+@click.command("explain", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument(
     "targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=target_words
 )

@@ -14,6 +14,7 @@ from vnicaudit.cli.completion.candidates import rule_page
 from vnicaudit.cli.options.output import Format, OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import rules_dir_option
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
@@ -52,7 +53,7 @@ class RulesOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("rules", epilog=_EPILOG)
+@click.command("rules", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument(
     "rule", required=False, metavar="[ID|PREFIX|NAME|GROUP|test]", shell_complete=rule_page
 )

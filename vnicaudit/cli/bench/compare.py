@@ -13,6 +13,7 @@ from vnicaudit.cli.bench.show import named_measurement
 from vnicaudit.cli.completion.candidates import measurements
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder, state_option
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import UsageError
@@ -40,7 +41,7 @@ class BenchCompareOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("compare", epilog=_EPILOG)
+@click.command("compare", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("before", metavar="A", shell_complete=measurements)
 @click.argument("after", metavar="B", shell_complete=measurements)
 @click.option(

@@ -123,7 +123,7 @@ line_options = group(
         type=click.Choice(["none", "vlan", "vxlan", "geneve", "gre"]),
         default="none",
         show_default=True,
-        help="What packets are wrapped in on that link.",
+        help="What packets are wrapped in.",
     ),
     click.option(
         "--hypervisor",

@@ -16,6 +16,7 @@ from vnicaudit.cli.options.output import (
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class BenchProfilesOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("profiles", epilog=_EPILOG)
+@click.command("profiles", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("profile", required=False, metavar="[PROFILE]", shell_complete=profiles)
 @format_option
 @output_options

@@ -24,6 +24,7 @@ from vnicaudit.cli.bench.options import (
 )
 from vnicaudit.cli.completion.candidates import profiles
 from vnicaudit.cli.options.records import Number, as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
@@ -76,7 +77,7 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     fail_on: FailOn
 
 
-@click.command("run", epilog=_EPILOG)
+@click.command("run", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option(
     "-p",

@@ -13,6 +13,7 @@ from vnicaudit.cli.bench.options import ReportOptions, report_options, report_pl
 from vnicaudit.cli.completion.candidates import measurements
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder, state_option
 from vnicaudit.cli.output.files import ReportOutput
 from vnicaudit.cli.output.stderr import tell
@@ -44,7 +45,7 @@ class BenchShowOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("show", epilog=_EPILOG)
+@click.command("show", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("runs", nargs=-1, metavar="[RUN|FILE]...", shell_complete=measurements)
 @click.option(
     "--table",

@@ -25,6 +25,7 @@ from vnicaudit.cli.bench.options import (
 from vnicaudit.cli.completion.candidates import profiles
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder, state_option
 from vnicaudit.cli.output.files import ReportOutput
 from vnicaudit.cli.output.stderr import tell
@@ -79,7 +80,7 @@ class BenchWatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     output: OutputOptions
 
 
-@click.command("watch", epilog=_EPILOG)
+@click.command("watch", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("path", metavar="PATH")
 @click.option(
     "-p",

@@ -13,6 +13,7 @@ from vnicaudit.base.new_file import replaced
 from vnicaudit.cli.completion.shells import SHELLS, Shell, script
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import UsageError
 
@@ -40,7 +41,7 @@ class CompletionOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("completion", epilog=_EPILOG)
+@click.command("completion", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument(
     "action",
     metavar="{bash|zsh|fish|install}",

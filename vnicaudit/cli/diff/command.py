@@ -9,6 +9,7 @@ import msgspec
 
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.files import STDOUT, ReportOutput, formats_of
 from vnicaudit.errors import TargetError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Severity
@@ -39,7 +40,7 @@ class DiffOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("diff", epilog=_EPILOG)
+@click.command("diff", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("old", metavar="OLD", type=click.Path(dir_okay=False))
 @click.argument("new", metavar="NEW", type=click.Path(dir_okay=False))
 @click.option(

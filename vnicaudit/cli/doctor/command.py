@@ -18,6 +18,7 @@ from vnicaudit.cli.options.output import (
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder, state_option
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import TargetError
@@ -56,7 +57,7 @@ class DoctorReport(msgspec.Struct, frozen=True):
     checks: tuple[Check, ...]
 
 
-@click.command("doctor", epilog=_EPILOG)
+@click.command("doctor", cls=SectionedCommand, epilog=_EPILOG)
 @format_option
 @state_option
 @output_options

@@ -162,7 +162,7 @@ reading_options = group(
         type=float,
         callback=_seconds,
         metavar="SECONDS",
-        help=f"Give a live host up when one call takes longer.  [default: {DEADLINE:.0f}]",
+        help=f"Timeout of one call to libvirt or a cloud.  [default: {DEADLINE:.0f}]",
     ),
     click.option(
         "--max-rps",

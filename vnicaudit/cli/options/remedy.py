@@ -79,7 +79,7 @@ connection_options = group(
         least=0.1,
         most=86_400,
         default=DEADLINE,
-        text="How long libvirt, or a cloud, may take for one answer.",
+        text="Timeout of one call to libvirt or a cloud.",
     ),
     click.option(
         "--trust-uri",

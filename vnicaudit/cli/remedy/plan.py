@@ -19,6 +19,7 @@ from vnicaudit.cli.options.cloud_filters import check_filters, cloud_filter_opti
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import ReadingRequest, reading_of, reading_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stderr import Progress, tell
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.remedy.plan_files import TABLE, holds_plan, write_plan, write_projects
@@ -56,7 +57,7 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
 4 a target could not be read; the rest is planned."""
 
 
-@click.command("plan", epilog=_EPILOG)
+@click.command("plan", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument(
     "targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=target_words
 )
@@ -87,7 +88,7 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     "domains",
     multiple=True,
     metavar="NAME",
-    help="Only this domain, or this server, image or flavor of a cloud (name or UUID).",
+    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
 )
 @click.option(
     "--vdpa-device",
