@@ -11,14 +11,12 @@ import click
 from vnicaudit import __version__
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.commands import COMMANDS, lazy_group
+from vnicaudit.cli.completion import COMPLETES
 from vnicaudit.cli.output.process import prepare
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import discard, flush
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
-
-COMPLETES = "_VNICAUDIT_COMPLETE"
-"""Set by the scripts of shells: the program is to complete a command line."""
 
 _EPILOG = """\b
 Examples:

@@ -22,7 +22,7 @@ from vnicaudit.cli.doctor.machine_checks import (
     check_vhost_net,
     is_complete,
 )
-from vnicaudit.cli.wiring.machine import Machine, this_machine
+from vnicaudit.cli.wiring.machine import AuditMachine, this_machine
 
 ROOT = Path(__file__).parents[3]
 
@@ -71,15 +71,15 @@ def test_a_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("machine", "qemu", "vhost"),
     [
-        (Machine(True, 0, 0, hidden=False), "absent", "ok"),
-        (Machine(True, 2, 0, hidden=False), "ok", "ok"),
-        (Machine(None, 2, 1, hidden=False), "problem", "problem"),
-        (Machine(None, 0, 0, hidden=False), "absent", "absent"),
-        (Machine(False, 0, 0, hidden=True), "problem", "absent"),
-        (Machine(False, 1, 0, hidden=False), "ok", "absent"),
+        (AuditMachine(True, 0, 0, hidden=False), "absent", "ok"),
+        (AuditMachine(True, 2, 0, hidden=False), "ok", "ok"),
+        (AuditMachine(None, 2, 1, hidden=False), "problem", "problem"),
+        (AuditMachine(None, 0, 0, hidden=False), "absent", "absent"),
+        (AuditMachine(False, 0, 0, hidden=True), "problem", "absent"),
+        (AuditMachine(False, 1, 0, hidden=False), "ok", "absent"),
     ],
 )
-def test_qemu_and_vhost_net(machine: Machine, qemu: str, vhost: str) -> None:
+def test_qemu_and_vhost_net(machine: AuditMachine, qemu: str, vhost: str) -> None:
     checks = (check_qemu(machine), check_vhost_net(machine))
     assert tuple(check.result for check in checks) == (qemu, vhost)
     assert is_complete(checks) == ("problem" not in (qemu, vhost))

@@ -8,7 +8,7 @@ from vnicaudit.audit.reading.targets import unique_targets
 from vnicaudit.cli.audit.fixing import fix_options
 from vnicaudit.cli.audit.request import AuditOptions, request_of
 from vnicaudit.cli.audit.run import audit
-from vnicaudit.cli.completion.candidates import targets as target_words
+from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.cloud_filters import cloud_filter_options
 from vnicaudit.cli.options.finding_filters import finding_options
 from vnicaudit.cli.options.output import output_options

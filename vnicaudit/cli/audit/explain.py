@@ -14,7 +14,7 @@ from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.audit.nics import complain_about, note
-from vnicaudit.cli.completion.candidates import targets as target_words
+from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,

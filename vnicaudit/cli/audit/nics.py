@@ -12,7 +12,7 @@ import msgspec
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import NicsWork
 from vnicaudit.base.wording import close_to
-from vnicaudit.cli.completion.candidates import targets as target_words
+from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.output import (
     OutputOptions,
     output_options,

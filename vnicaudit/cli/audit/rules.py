@@ -10,7 +10,7 @@ import msgspec
 from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
 from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
 from vnicaudit.base.wording import closest, count
-from vnicaudit.cli.completion.candidates import rule_page
+from vnicaudit.cli.options.candidates import rule_page
 from vnicaudit.cli.options.output import Format, OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import rules_dir_option
 from vnicaudit.cli.options.records import as_record

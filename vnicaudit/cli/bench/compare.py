@@ -10,7 +10,7 @@ import msgspec
 
 from vnicaudit.cli.bench.options import FailOn, ReportOptions, fail_on_option, report_options
 from vnicaudit.cli.bench.show import named_measurement
-from vnicaudit.cli.completion.candidates import measurements
+from vnicaudit.cli.options.candidates import measurements
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from vnicaudit.cli.completion.candidates import profiles
+from vnicaudit.cli.options.candidates import profiles
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,

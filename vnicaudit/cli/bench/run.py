@@ -22,7 +22,7 @@ from vnicaudit.cli.bench.options import (
     measuring_options,
     readable,
 )
-from vnicaudit.cli.completion.candidates import profiles
+from vnicaudit.cli.options.candidates import profiles
 from vnicaudit.cli.options.records import Number, as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from vnicaudit.cli.bench.options import ReportOptions, report_options, report_places
-from vnicaudit.cli.completion.candidates import measurements
+from vnicaudit.cli.options.candidates import measurements
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand

@@ -22,7 +22,7 @@ from vnicaudit.cli.bench.options import (
     max_cpu_wait_option,
     max_steal_option,
 )
-from vnicaudit.cli.completion.candidates import profiles
+from vnicaudit.cli.options.candidates import profiles
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand

@@ -59,12 +59,13 @@ def command(options: CompletionOptions) -> int:
 
     `install` writes one file below your home, says which one, and changes nothing else.
     """
+    program = click.get_current_context().find_root().command
     if options.action != "install":
-        emit(script(options.action))
+        emit(script(options.action, program))
         return 0
     shell = options.shell or _login_shell()
     place = place_of(shell)
-    _install(place, script(shell))
+    _install(place, script(shell, program))
     emit(f"Wrote {place}\n")
     if not options.output.quiet:
         emit(f"Open a new {shell}; Tab then completes vnicaudit.\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import ClassVar, Literal
 
+import click
 from click.shell_completion import (
     BashComplete,
     CompletionItem,
@@ -18,6 +19,8 @@ from click.shell_completion import (
     add_completion_class,
     split_arg_string,
 )
+
+from vnicaudit.cli.completion import COMPLETES
 
 Shell = Literal["bash", "zsh", "fish"]
 SHELLS: tuple[Shell, ...] = ("bash", "zsh", "fish")
@@ -151,11 +154,9 @@ def register() -> None:
         add_completion_class(one, one.name)
 
 
-_CLASSES: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
+_CLASSES: dict[Shell, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
 
 
-def script(shell: str) -> str:
-    """The script of a shell, one of SHELLS, that completes ``vnicaudit``."""
-    from vnicaudit.cli.main import COMPLETES, cli
-
-    return _CLASSES[shell](cli, {}, "vnicaudit", COMPLETES).source()
+def script(shell: Shell, program: click.Command) -> str:
+    """The script of a shell that completes ``vnicaudit``; ``program``: its group of commands."""
+    return _CLASSES[shell](program, {}, "vnicaudit", COMPLETES).source()

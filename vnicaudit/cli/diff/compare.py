@@ -23,7 +23,7 @@ State = Literal["new", "worse", "unknown", "gone", "accepted", "still"]
 STATES: tuple[State, ...] = ("new", "worse", "unknown", "gone", "accepted", "still")
 
 
-class Difference(msgspec.Struct, frozen=True):
+class ReportDifference(msgspec.Struct, frozen=True):
     """One finding, as the newer report has it, or as the older one had it. ``before``: the
     severity in the older report, empty where it has none. ``reason``: why it is unknown or
     accepted."""
@@ -48,7 +48,7 @@ def read_report(path: str) -> Report:
         raise UsageError(f"{path}: not JSON: {error}") from None
 
 
-def compared(old: Report, new: Report) -> list[Difference]:
+def compared(old: Report, new: Report) -> list[ReportDifference]:
     """Every finding of both reports, by state, and by severity, worst first."""
     order = {state: number for number, state in enumerate(STATES)}
     found = [*_of_new(old, new), *_of_old(old, new)]
@@ -67,19 +67,19 @@ def notes(old: Report, new: Report) -> Iterator[str]:
         yield f"written by vnicaudit {old.tool.version} and {new.tool.version}: rules may differ"
 
 
-def _of_new(old: Report, new: Report) -> Iterator[Difference]:
+def _of_new(old: Report, new: Report) -> Iterator[ReportDifference]:
     before = {one.fingerprint: one.severity for one in old.findings}
     for finding in new.findings:
         severity = before.get(finding.fingerprint)
         if severity is None:
-            yield Difference("new", finding)
+            yield ReportDifference("new", finding)
         elif SEVERITIES.index(severity) < SEVERITIES.index(finding.severity):
-            yield Difference("worse", finding, severity)
+            yield ReportDifference("worse", finding, severity)
         else:
-            yield Difference("still", finding, severity)
+            yield ReportDifference("still", finding, severity)
 
 
-def _of_old(old: Report, new: Report) -> Iterator[Difference]:
+def _of_old(old: Report, new: Report) -> Iterator[ReportDifference]:
     """The findings that the newer report does not have."""
     after = {one.fingerprint for one in new.findings}
     accepted = {one.finding.fingerprint: one.reason for one in new.suppressed}
@@ -89,10 +89,12 @@ def _of_old(old: Report, new: Report) -> Iterator[Difference]:
             continue
         if finding.fingerprint in accepted:
             reason = accepted[finding.fingerprint]
-            yield Difference("accepted", finding, finding.severity, reason)
+            yield ReportDifference("accepted", finding, finding.severity, reason)
         else:
             reason = unread.reason(finding)
-            yield Difference("unknown" if reason else "gone", finding, finding.severity, reason)
+            yield ReportDifference(
+                "unknown" if reason else "gone", finding, finding.severity, reason
+            )
 
 
 _Subject = tuple[str | None, str | None]
@@ -100,7 +102,7 @@ _Subject = tuple[str | None, str | None]
 
 
 class _Unjudged:
-    """What a report did not read, or did not judge."""
+    """The targets that a report did not read whole, and the rules it did not judge."""
 
     def __init__(self, report: Report) -> None:
         self._targets = {one.target: one for one in report.targets}

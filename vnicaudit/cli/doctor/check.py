@@ -11,7 +11,7 @@ Result = Literal["ok", "absent", "problem"]
 leave something that is here unjudged."""
 
 
-class Check(msgspec.Struct, frozen=True):
+class DoctorCheck(msgspec.Struct, frozen=True):
     """``not_judged``: what an audit leaves out because of it; ``remedy``: what to do. Both may be
     empty."""
 

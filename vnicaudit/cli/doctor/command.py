@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from vnicaudit import __version__
-from vnicaudit.cli.doctor.check import Check
+from vnicaudit.cli.doctor.check import DoctorCheck
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -54,7 +54,7 @@ class DoctorReport(msgspec.Struct, frozen=True):
     schema: str
     version: str
     complete: bool
-    checks: tuple[Check, ...]
+    checks: tuple[DoctorCheck, ...]
 
 
 @click.command("doctor", cls=SectionedCommand, epilog=_EPILOG)
@@ -83,7 +83,7 @@ def command(options: DoctorOptions) -> int:
     return 0 if complete else TargetError.exit_code
 
 
-def _checks(state: str) -> Iterator[Check]:
+def _checks(state: str) -> Iterator[DoctorCheck]:
     from vnicaudit.cli.doctor import machine_checks as here
     from vnicaudit.cli.doctor.extras import check_extras
     from vnicaudit.cli.wiring.machine import this_machine
@@ -97,7 +97,7 @@ def _checks(state: str) -> Iterator[Check]:
     yield from check_extras()
 
 
-def _lines(check: Check, width: int) -> Iterator[str]:
+def _lines(check: DoctorCheck, width: int) -> Iterator[str]:
     """A check as lines of text: its result, name and message; then what to know and to do."""
     room = max(20, width - len(_INDENT))
     first, *more = wrap(safe(check.message), room)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import NamedTuple
 
-from vnicaudit.cli.doctor.check import Check
+from vnicaudit.cli.doctor.check import DoctorCheck
 
 
 class Extra(NamedTuple):
@@ -39,11 +39,13 @@ def install(extra: str) -> str:
     return f"pip install 'vnicaudit[{extra}]'"
 
 
-def check_extras() -> list[Check]:
+def check_extras() -> list[DoctorCheck]:
     """One check for each extra: those that are missing are no problem by themselves."""
     return [
-        Check(f"extra {name}", "ok", f"installed: {extra.purpose}")
+        DoctorCheck(f"extra {name}", "ok", f"installed: {extra.purpose}")
         if is_installed(name)
-        else Check(f"extra {name}", "absent", f"not installed: {extra.purpose}", "", install(name))
+        else DoctorCheck(
+            f"extra {name}", "absent", f"not installed: {extra.purpose}", "", install(name)
+        )
         for name, extra in EXTRAS.items()
     ]

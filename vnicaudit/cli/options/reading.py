@@ -14,7 +14,7 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.selection import Changed, Exclusion, Selection
 from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
-from vnicaudit.cli.completion.candidates import nova_releases
+from vnicaudit.cli.options.candidates import nova_releases
 from vnicaudit.cli.options.records import Number, group
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.model.host import DEADLINE, CloudLimits

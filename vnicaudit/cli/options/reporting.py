@@ -8,7 +8,7 @@ from typing import Literal
 import click
 import msgspec
 
-from vnicaudit.cli.completion.candidates import rules
+from vnicaudit.cli.options.candidates import rules
 from vnicaudit.cli.options.records import group
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.reports.audit.registry import formats

@@ -14,7 +14,7 @@ from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.request import rules_of
-from vnicaudit.cli.completion.candidates import targets as target_words
+from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.cloud_filters import check_filters, cloud_filter_options, wanted_of
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import ReadingRequest, reading_of, reading_options

@@ -10,7 +10,7 @@ import msgspec
 
 from vnicaudit.audit.reading.targets import TargetKind, is_cloud, target_of
 from vnicaudit.base.identifiers import MAC
-from vnicaudit.cli.completion.candidates import rules
+from vnicaudit.cli.options.candidates import rules
 from vnicaudit.cli.options.cloud_filters import ServerOptions
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.options.reading import ReadingOptions

@@ -1,4 +1,4 @@
-"""What the Tab key offers for a word: targets, rules, releases. Nothing is connected to, and what
+"""Words that the Tab key offers: targets, rules, releases. Nothing is connected to, and what
 cannot be read offers nothing."""
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _uris(state: str) -> Iterator[tuple[str, str]]:
 
 
 def _clouds() -> Iterator[tuple[str, str]]:
-    from vnicaudit.cli.completion.clouds import cloud_names
+    from vnicaudit.cli.options.clouds import cloud_names
 
     for name, file in cloud_names():
         yield CLOUD + name, f"a cloud of {file}"
