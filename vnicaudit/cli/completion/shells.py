@@ -70,6 +70,7 @@ _ZSH = r"""#compdef %(prog_name)s
             file | dir) files=$type ;;
         esac
     done
+    if [[ $PREFIX == --*=* ]]; then compset -P '*='; fi
     if (( $#described )); then _describe -V vnicaudit described; fi
     if (( $#plain )); then compadd -V vnicaudit -a plain; fi
     case $files in
@@ -90,15 +91,21 @@ function %(complete_func)s
     set -lx COMP_CWORD (commandline -ct)
     set -lx %(complete_var)s fish_complete
     set -l program (commandline -opc)[1]
+    set -l before (string match -r -- '^--[a-z-]+=' "$COMP_CWORD")
+    set -l word (string replace -r -- '^--[a-z-]+=' '' "$COMP_CWORD")
     for line in ($program 2>/dev/null)
         set -l parts (string split -m 1 , -- $line)
         switch $parts[1]
             case dir
-                __fish_complete_directories (commandline -ct) ''
+                for path in (__fish_complete_directories "$word" '')
+                    echo "$before$path"
+                end
             case file
-                complete -C "'' "(commandline -ct)
+                for path in (complete -C "'' $word")
+                    echo "$before$path"
+                end
             case plain
-                echo $parts[2]
+                echo "$before$parts[2]"
         end
     end
 end
