@@ -35,6 +35,7 @@ from vnicaudit.cli.options.remedy import (
     mode_option,
     run_context,
 )
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell, telling
@@ -109,7 +110,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
         )
 
 
-@click.command("apply", epilog=_EPILOG)
+@click.command("apply", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("plan", metavar="PLAN", type=click.Path(dir_okay=False))
 @inventory_options
 @mode_option("next-boot")
