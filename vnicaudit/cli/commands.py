@@ -240,6 +240,24 @@ def _history_sql() -> click.Command:
     return command
 
 
+def _completion() -> click.Command:
+    from vnicaudit.cli.completion.command import command
+
+    return command
+
+
+def _doctor() -> click.Command:
+    from vnicaudit.cli.doctor.command import command
+
+    return command
+
+
+def _diff() -> click.Command:
+    from vnicaudit.cli.diff.command import command
+
+    return command
+
+
 def _trend() -> click.Command:
     from vnicaudit.cli.history.trend import command
 
@@ -268,6 +286,9 @@ COMMANDS = {
     "history": CommandEntry("Show the stored audits of a fleet.", _history),
     "trend": CommandEntry("Show findings of a fleet over time.", _trend),
     "drift": CommandEntry("Compare two audits of a fleet.", _drift),
+    "diff": CommandEntry("Compare two reports: what is new, what is gone.", _diff),
+    "doctor": CommandEntry("Check what can be audited from this machine.", _doctor),
+    "completion": CommandEntry("Print or install shell completion.", _completion),
 }
 
 _HISTORY = {

@@ -23,6 +23,7 @@ from vnicaudit.cli.options.output import (
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import UsageError
 
@@ -54,7 +55,7 @@ class BenchLineRateOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("line-rate", epilog=_EPILOG)
+@click.command("line-rate", cls=SectionedCommand, epilog=_EPILOG)
 @click.option(
     "--speed",
     required=True,

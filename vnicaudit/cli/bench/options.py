@@ -123,7 +123,7 @@ line_options = group(
         type=click.Choice(["none", "vlan", "vxlan", "geneve", "gre"]),
         default="none",
         show_default=True,
-        help="Encapsulation of packets on that link.",
+        help="Encapsulation of the packets.",
     ),
     click.option(
         "--hypervisor",

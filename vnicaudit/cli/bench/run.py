@@ -22,7 +22,9 @@ from vnicaudit.cli.bench.options import (
     measuring_options,
     readable,
 )
+from vnicaudit.cli.options.candidates import profiles
 from vnicaudit.cli.options.records import Number, as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
@@ -75,11 +77,12 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     fail_on: FailOn
 
 
-@click.command("run", epilog=_EPILOG)
+@click.command("run", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option(
     "-p",
     "--profile",
+    shell_complete=profiles,
     default="quick",
     show_default=True,
     metavar="NAME|FILE",

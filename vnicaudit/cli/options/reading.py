@@ -14,6 +14,7 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.selection import Changed, Exclusion, Selection
 from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
+from vnicaudit.cli.options.candidates import nova_releases
 from vnicaudit.cli.options.records import Number, group
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.model.host import DEADLINE, CloudLimits
@@ -210,6 +211,7 @@ nova_options = group(
     ),
     click.option(
         "--nova-release",
+        shell_complete=nova_releases,
         envvar="VNICAUDIT_NOVA_RELEASE",
         callback=_to_release,
         metavar="NAME",

@@ -8,6 +8,7 @@ from typing import Literal
 import click
 import msgspec
 
+from vnicaudit.cli.options.candidates import rules
 from vnicaudit.cli.options.records import group
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.reports.audit.registry import formats
@@ -89,6 +90,7 @@ reporting_options = group(
     click.option(
         "--select",
         "selected",
+        shell_complete=rules,
         envvar="VNICAUDIT_SELECT",
         multiple=True,
         metavar="RULE",
@@ -97,6 +99,7 @@ reporting_options = group(
     click.option(
         "--ignore",
         "ignored",
+        shell_complete=rules,
         envvar="VNICAUDIT_IGNORE",
         multiple=True,
         metavar="RULE",

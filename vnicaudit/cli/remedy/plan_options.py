@@ -10,6 +10,7 @@ import msgspec
 
 from vnicaudit.audit.reading.targets import TargetKind, is_cloud, target_of
 from vnicaudit.base.identifiers import MAC
+from vnicaudit.cli.options.candidates import rules
 from vnicaudit.cli.options.cloud_filters import ServerOptions
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.options.reading import ReadingOptions
@@ -139,16 +140,18 @@ plan_rule_options = together(
     click.option(
         "--select",
         "selected",
+        shell_complete=rules,
         multiple=True,
         metavar="RULE",
-        help="Plan only findings of these rules.",
+        help="Only these rules.",
     ),
     click.option(
         "--ignore",
         "ignored",
+        shell_complete=rules,
         multiple=True,
         metavar="RULE",
-        help="Plan no findings of these rules.",
+        help="Not these rules.",
     ),
 )
 """Which rules' findings are planned for."""

@@ -16,6 +16,7 @@ from vnicaudit.cli.options.remedy import (
     mode_option,
     run_context,
 )
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import telling
@@ -63,16 +64,16 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
     schedule: ScheduleOptions
 
 
-@click.command("rollback", epilog=_EPILOG)
+@click.command("rollback", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("run", metavar="RUN", shell_complete=run_ids)
 @click.option(
     "--domain",
     "domains",
     multiple=True,
     metavar="NAME",
-    help="Only this domain, server, image or flavor (name or UUID).",
+    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
 )
-@click.option("--nic", "macs", multiple=True, metavar="MAC", help="Only this NIC.")
+@click.option("--nic", "macs", multiple=True, metavar="MAC", help="Only this NIC. Repeatable.")
 @click.option(
     "--over-edits",
     is_flag=True,
