@@ -279,7 +279,7 @@ def test_a_dry_run_says_that_nothing_was_changed(capsys: Capture) -> None:
     planned()
     capsys.readouterr()
     assert run(["apply", "plan.json", "--dry-run"]) == 0
-    assert capsys.readouterr().err == "Dry run: nothing was changed.\n"
+    assert capsys.readouterr().err == "Nothing was changed.\n"
 
 
 def test_nobody_is_there_to_be_asked(here: Path, capsys: Capture) -> None:

@@ -84,7 +84,7 @@ def test_apply_runs_and_rollback(world: CloudWorld, capsys: Capture) -> None:
     assert "server-1: stopping (Nova powers it off" in said.err
     assert "  applied      image legacy\n" in said.out
     assert "  applied      server-1  fa:16:3e:00:00:01  down for" in said.out
-    assert said.out.endswith("\n1 server, 1 image: 2 applied\n")
+    assert said.out.endswith(": 1 server, 1 image: 2 applied\n")
     assert (world.servers[0].model, world.image[MODEL]) == ("virtio", "virtio")
 
     assert run(world, "runs", "--format", "json") == 0

@@ -63,7 +63,7 @@ def commands(text: str) -> list[str]:
 def test_a_uuid_that_a_shell_would_run_is_in_no_command(tmp_path: Path) -> None:
     """It looks like a template's placeholder, too: then there is no command at all."""
     (tmp_path / "a.xml").write_text(_NOVA.format(uuid=EVIL[0]))
-    result = inside("plan", tmp_path / "a.xml", "--include-unsafe")
+    result = inside("plan", tmp_path / "a.xml", "--include-unsafe", "--diff")
     assert result.returncode == 0
     assert "pwned" not in "".join(commands(result.stdout))
 
@@ -71,7 +71,7 @@ def test_a_uuid_that_a_shell_would_run_is_in_no_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize("uuid", EVIL[1:])
 def test_a_uuid_that_is_none_is_a_placeholder(uuid: str, tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text(_NOVA.format(uuid=uuid.replace("\n", "&#10;")))
-    result = inside("plan", tmp_path / "a.xml", "--include-unsafe")
+    result = inside("plan", tmp_path / "a.xml", "--include-unsafe", "--diff")
     found = commands(result.stdout)
     assert "openstack server stop UUID" in found
     assert "openstack server start UUID" in found
@@ -82,7 +82,7 @@ def test_a_uuid_that_is_none_is_a_placeholder(uuid: str, tmp_path: Path) -> None
 def test_a_uuid_that_is_one_is_shown(tmp_path: Path) -> None:
     uuid = "6f1f9a90-6f0c-4f2a-9bb4-2b4bd9b9c001"
     (tmp_path / "a.xml").write_text(_NOVA.format(uuid=uuid))
-    found = commands(inside("plan", tmp_path / "a.xml", "--include-unsafe").stdout)
+    found = commands(inside("plan", tmp_path / "a.xml", "--include-unsafe", "--diff").stdout)
     assert f"openstack server stop {uuid}" in found
 
 
@@ -90,7 +90,7 @@ def test_a_uuid_that_is_one_is_shown(tmp_path: Path) -> None:
 def test_a_name_of_kubernetes_that_is_none_is_a_placeholder(name: str, tmp_path: Path) -> None:
     text = _KUBEVIRT.format(name=f"ns_{name}".replace("\n", "&#10;"))
     (tmp_path / "a.xml").write_text(text)
-    result = inside("plan", tmp_path / "a.xml", "--include-unsafe")
+    result = inside("plan", tmp_path / "a.xml", "--include-unsafe", "--diff")
     found = commands(result.stdout)
     assert found, result.stdout + result.stderr
     for one in found:

@@ -22,8 +22,8 @@ from vnicaudit.cli.options.nova_manage import NovaManageOptions
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
+    format_option,
     output_options,
-    run_format_option,
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
@@ -35,14 +35,15 @@ from vnicaudit.cli.options.remedy import (
     mode_option,
     run_context,
 )
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell, telling
 from vnicaudit.cli.output.stdout import emit, flush
-from vnicaudit.cli.remedy.apply import print_dry_run, read_plan, split_steps
+from vnicaudit.cli.remedy.apply import print_dry_run, print_no_run, read_plan, split_steps
 from vnicaudit.cli.remedy.run_output import confirm, print_run, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
-from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.errors import UsageError
 from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.plan import Mode
 
@@ -109,12 +110,12 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
         )
 
 
-@click.command("apply", epilog=_EPILOG)
+@click.command("apply", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("plan", metavar="PLAN", type=click.Path(dir_okay=False))
 @inventory_options
 @mode_option("next-boot")
-@click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
-@run_format_option
+@click.option("--include-unsafe", is_flag=True, help="Also apply the unsafe steps of the plan.")
+@format_option
 @change_options
 @click.option(
     "--canary-by",
@@ -137,7 +138,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
 @pass_wiring
 @as_record(FleetApplyOptions)
 def command(options: FleetApplyOptions, wiring: Wiring) -> int:
-    """Carry out a PLAN on the hosts of an inventory, host by host.
+    """Apply a PLAN to the hosts of an inventory, host by host.
 
     As `vnicaudit apply`, for many hosts: each is reached when its turn comes, and locked at the
     host itself while it is worked on, so that an operator on another machine cannot change it at
@@ -164,10 +165,11 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
         _tell_notes(chosen, plan, whole)
         _print_steps(plan, steps, options)
     _tell_not_applied(not_done)
-    if options.schedule.dry_run or not steps:
-        units = dry_run_apply(steps, data, context) if steps else ()
-        code = print_dry_run(units, not_done, options.format, options.mode, options.output)
-        return code or (RefusedError.exit_code if not_done and not steps else 0)
+    if not steps:
+        return print_no_run(not_done, options.format, options.mode, options)
+    if options.schedule.dry_run:
+        units = dry_run_apply(steps, data, context)
+        return print_dry_run(units, not_done, options.format, options.mode, options.output)
     hosts = len({step.target for step in steps})
     confirm(
         f"Apply {len(steps):,} of {len(plan.steps):,} steps on {hosts:,} hosts, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
@@ -14,12 +14,13 @@ from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
+    format_option,
     output_options,
-    run_format_option,
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.remedy import change_options, mode_option, run_context
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell, telling
@@ -48,6 +49,7 @@ from vnicaudit.errors import RefusedError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from vnicaudit.cli.options.remedy import ScheduleOptions
     from vnicaudit.model.plan import Mode, Plan, Step
     from vnicaudit.model.runs import Foreseen
     from vnicaudit.remedy.applying.apply import RunContext
@@ -77,21 +79,19 @@ made things worse, or was not changed because measuring it beside the old NIC di
 not speak for it, 130 interrupted."""
 
 
-@click.command("apply", epilog=_EPILOG)
+@click.command("apply", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("plan", metavar="PLAN", type=click.Path(dir_okay=False))
 @mode_option("next-boot")
-@click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
+@click.option("--include-unsafe", is_flag=True, help="Also apply the unsafe steps of the plan.")
 @click.option(
     "--domain",
     "domains",
     multiple=True,
     metavar="NAME",
-    help="Apply the steps on this domain, server, image or flavor only (name or UUID). Repeatable.",
+    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
 )
-@click.option(
-    "--nic", "macs", multiple=True, metavar="MAC", help="Apply the steps on this NIC only."
-)
-@run_format_option
+@click.option("--nic", "macs", multiple=True, metavar="MAC", help="Only this NIC. Repeatable.")
+@format_option
 @change_options
 @nova_manage_options
 @bench_options
@@ -124,8 +124,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     for step, why_not in not_done:
         _tell_not_applied(step, why_not)
     if not steps:
-        print_dry_run((), not_done, options.format, options.mode, options.output)
-        return RefusedError.exit_code if not_done else 0
+        return print_no_run(not_done, options.format, options.mode, options)
     context = run_context(options, wiring, options.mode, options.schedule)
     _check_reachable(steps, context, options)
     trial, address = trial_order(options, wiring.adapters), shadow_address(options.trials)
@@ -181,6 +180,18 @@ def _check_reachable(steps: list[Step], context: RunContext, options: ApplyOptio
         if not kind.bench:
             which = kind.steps_called or f"on {kind.name}s"
             raise UsageError(f"--bench measures domains of libvirt; this plan has steps {which}")
+
+
+class WithSchedule(Protocol):
+    """The options of a command that applies a plan, as far as a run needs them that is none."""
+
+    @property
+    def schedule(self) -> ScheduleOptions:
+        """Tells a dry run."""
+
+    @property
+    def output(self) -> OutputOptions:
+        """How much is printed."""
 
 
 def read_plan(path: str) -> bytes:
@@ -269,6 +280,19 @@ def print_dry_run(
     others = [why_not for _step, why_not in not_done]
     emit(to_json("apply", mode, units, others).decode())
     return code_of_foreseen(units)
+
+
+def print_no_run(
+    not_done: list[tuple[Step, Foreseen]], form: Format, mode: Mode, options: WithSchedule
+) -> int:
+    """Say that there is nothing to do, as a run or a dry run says what it did; the exit code."""
+    if form == "json" and not options.schedule.dry_run:
+        from vnicaudit.reports.runs.json import to_json
+
+        emit(to_json([]).decode())
+    else:
+        print_dry_run((), not_done, form, mode, options.output)
+    return RefusedError.exit_code if not_done else 0
 
 
 def _print_plan(plan: Plan, steps: list[Step], options: ApplyOptions) -> None:

@@ -65,10 +65,10 @@ def code_of_foreseen(units: Iterable[Foreseen]) -> int:
 
 
 def tell_unchanged(output: OutputOptions) -> None:
-    """Say that a dry run was one."""
+    """Say that a dry run, or one of no steps, changed nothing."""
     if not output.quiet:
         flush()
-        tell("Dry run: nothing was changed.")
+        tell("Nothing was changed.")
 
 
 def show_change(name: str, diff: str) -> None:
