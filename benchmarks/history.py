@@ -140,7 +140,9 @@ class Machine:
         used = time.process_time()
         if self._socket is not None:
             main = int((self._socket / "data" / "postmaster.pid").read_text().split()[0])
-            used += _cpu_of(main, children=True)
+            while any(map(_is_client, _children(main))):  # one that ends is counted when it has
+                time.sleep(0.01)
+            used = time.process_time() + _cpu_of(main, children=True)
             used += sum(_cpu_of(child, children=False) for child in _children(main))
         return used
 
@@ -157,6 +159,13 @@ def _cpu_of(process: int, *, children: bool) -> float:
     except FileNotFoundError:
         return 0.0
     return sum(map(int, fields[11 : 15 if children else 13])) / _TICKS
+
+
+def _is_client(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().startswith(b"postgres: postgres ")
+    except OSError:
+        return False
 
 
 def _children(process: int) -> list[int]:

@@ -16,7 +16,7 @@ def main() -> NoReturn:
     """Run the command line; ``--version`` is answered before anything heavy is imported."""
     gc.set_threshold(_GARBAGE)
     try:
-        if sys.argv[1:] == ["--version"]:
+        if sys.argv[1:] in (["--version"], ["-V"]):
             from vnicaudit.cli.version import print_version
 
             sys.exit(print_version())

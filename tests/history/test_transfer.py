@@ -113,7 +113,7 @@ HOST = {"id": 1, "name": "kvm1", "tried": None, "read": None, "whole": None}
     ("text", "message"),
     [
         (b"{}\n", "x:1: not a line of an export"),
-        (HEAD.replace(b'"2"', b'"1"'), "x:1: exported from tables of schema 1"),
+        (HEAD.replace(b'"3"', b'"1"'), "x:1: exported from tables of schema 1"),
         (HEAD + b"\xff\n", "x:2: not a line of an export"),
         (HEAD + b'{"table":"sqlite_master","row":{}}\n', "x:2: there is no table 'sqlite_master'"),
         (HEAD + b'{"table":"host","row":{"x":1}}\n', "x:2: host has no column 'x'"),

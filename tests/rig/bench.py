@@ -38,6 +38,9 @@ STRICT = HEAD.replace("repeats = 5", "looks = [6]\nalphas = [0.005]")
 # The fewest that decide, for a factor of a hundred.
 SHORT = HEAD.replace("repeats = 5", "repeats = 4") + "guards = []\n"
 
+# Nor has a turn of it to have more than one run.
+ONE_RUN = HEAD.replace("repeats = 5", "turns = [2, 3, 5]\nruns-per-turn = 1")
+
 FEW = HEAD.replace(
     "repeats = 5", "repeats = 2\nturns = [2]\nruns-per-turn = 1\ncatastrophe-only = true"
 )

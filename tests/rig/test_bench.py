@@ -61,13 +61,13 @@ def legacy(x86_guest: GuestFactory) -> Iterator[Guest]:
 
 @contextmanager
 def throttled(guest: Guest, model: str) -> Iterator[None]:
-    """Whatever NIC of that model the guest gets carries 2 Mb/s towards it."""
+    """Whatever NIC of that model the guest gets carries 10 Mb/s towards it."""
     done = threading.Event()
 
     def watch() -> None:
         while not done.wait(0.05):
             for device in unlimited_taps(guest, model):
-                rate = ["rate", "2mbit", "burst", "16k", "latency", "50ms"]
+                rate = ["rate", "10mbit", "burst", "32k", "latency", "50ms"]
                 words = ["tc", "qdisc", "replace", "dev", device, "root", "tbf", *rate]
                 subprocess.run(words, check=False, capture_output=True)
 
@@ -112,39 +112,51 @@ def test_a_change_that_harms_is_taken_back(legacy: Guest, remedy: Remedy) -> Non
     legacy.wait_for_dns()
 
 
-@pytest.mark.parametrize(
-    "dns", ["", pytest.param(bench.DNS, marks=pytest.mark.long)], ids=["tcp", "tcp and dns"]
-)
-def test_rtl8139_becomes_virtio_and_that_is_an_improvement(
-    legacy: Guest, remedy: Remedy, dns: str
-) -> None:
-    """The founding case in one command: TCP is better, DNS is not worse, and it is kept, until
-    somebody takes it back.
-
-    Towards the guest, where the two are furthest apart: from the guest a machine that is busy with
-    other work hides the difference (seen: 961 and 1,030 Mb/s)."""
-    margins = "[margins]\nquery_rate = 25\n"
-    before, had = listening(legacy), definition(legacy)
+def test_rtl8139_becomes_virtio_and_that_is_an_improvement(legacy: Guest, remedy: Remedy) -> None:
+    """The founding case in one command: it is better and kept, until somebody takes it back. It is
+    a factor of 2 to 50 (docs/explanation/measuring.md), and a large one takes few runs."""
+    had = definition(legacy)
     plan = remedy.plan(legacy)
-    profile = bench.profile(remedy.folder, margins, bench.RX, dns)
-    said = remedy.apply(plan, "--mode", "hotswap", "--bench", profile)
-    assert legacy.driver(MAC) == "virtio_net"
-    assert remedy.last()["outcome"] == "applied"
-    result = shown(remedy)
-    found = bench.verdicts(result)
-    tcp = {key: verdict for key, verdict in found.items() if key[1] == "goodput"}
-    assert list(tcp.values()) == ["improved"], said
-    assert {found[key] for key in found if key[1] == "query_rate"} <= _NOT_WORSE, said
-    assert result["run"]["design"] == "flips"
-    assert result["decision"] == {**result["decision"], "action": "keep", "done": "kept"}
-    assert "turns with" in said
-    legacy.wait_for_dns()
-    assert listening(legacy) == before
-    assert any(sample["covariates"]["cpu"]["host"] for sample in result["samples"])
+    profile = bench.profile(remedy.folder, bench.RX, head=bench.ONE_RUN)
+    with throttled(legacy, "rtl8139"):
+        said = improved(legacy, remedy, plan, profile)
+    assert "4 turns with" in said
     remedy.rollback(remedy.last()["run"])
     assert definition(legacy) == had
     assert legacy.driver(MAC) == "8139cp"
     legacy.wait_for_dns()
+
+
+@pytest.mark.long
+def test_so_it_is_without_any_limit_and_dns_is_not_worse(
+    x86_guest: GuestFactory, remedy: Remedy
+) -> None:
+    """Towards the guest, where the two are furthest apart: from the guest a machine that is busy
+    with other work hides the difference (seen: 961 and 1,030 Mb/s)."""
+    margins = "[margins]\nquery_rate = 25\n"
+    with x86_guest(Nic("rtl8139", mac=MAC)) as guest:
+        guest.wait_for_dns()
+        profile = bench.profile(remedy.folder, margins, bench.RX, bench.DNS)
+        said = improved(guest, remedy, remedy.plan(guest), profile)
+        found = bench.verdicts(shown(remedy))
+        assert {found[key] for key in found if key[1] == "query_rate"} <= _NOT_WORSE, said
+
+
+def improved(guest: Guest, remedy: Remedy, plan: Path, profile: str) -> str:
+    """Apply a plan and measure it, which ends with virtio; what was said."""
+    before = listening(guest)
+    said = remedy.apply(plan, "--mode", "hotswap", "--bench", profile)
+    assert guest.driver(MAC) == "virtio_net"
+    assert remedy.last()["outcome"] == "applied"
+    result = shown(remedy)
+    found = bench.verdicts(result)
+    assert [found[key] for key in found if key[1] == "goodput"] == ["improved"], said
+    assert result["run"]["design"] == "flips"
+    assert result["decision"] == {**result["decision"], "action": "keep", "done": "kept"}
+    assert any(sample["covariates"]["cpu"]["host"] for sample in result["samples"])
+    guest.wait_for_dns()
+    assert listening(guest) == before
+    return said
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ from tests.rig.domain_xml import MAC, Nic
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.remedy import Remedy, checks, definition, remedy
 
-pytestmark = [pytest.mark.rig, pytest.mark.alone]
+pytestmark = pytest.mark.rig
 
 __all__ = ["remedy"]
 

@@ -240,6 +240,24 @@ def _history_sql() -> click.Command:
     return command
 
 
+def _completion() -> click.Command:
+    from vnicaudit.cli.completion.command import command
+
+    return command
+
+
+def _doctor() -> click.Command:
+    from vnicaudit.cli.doctor.command import command
+
+    return command
+
+
+def _diff() -> click.Command:
+    from vnicaudit.cli.diff.command import command
+
+    return command
+
+
 def _trend() -> click.Command:
     from vnicaudit.cli.history.trend import command
 
@@ -265,9 +283,12 @@ COMMANDS = {
     "runs": CommandEntry("List previous runs and their outcomes.", _runs),
     "fleet": CommandEntry("Audit all hosts of an inventory.", _fleet),
     "bench": CommandEntry("Measure before and after: what a change is worth.", _bench),
-    "history": CommandEntry("Show the audits of a fleet that are remembered.", _history),
+    "history": CommandEntry("Show the stored audits of a fleet.", _history),
     "trend": CommandEntry("Show findings of a fleet over time.", _trend),
     "drift": CommandEntry("Compare two audits of a fleet.", _drift),
+    "diff": CommandEntry("Compare two reports: what is new, what is gone.", _diff),
+    "doctor": CommandEntry("Check what can be audited from this machine.", _doctor),
+    "completion": CommandEntry("Print or install shell completion.", _completion),
 }
 
 _HISTORY = {
@@ -284,7 +305,7 @@ _HISTORY = {
 
 _HISTORY_EPILOG = """\b
 Examples:
-  vnicaudit history                         the audits that are remembered
+  vnicaudit history                         the stored audits
   vnicaudit history show latest
   vnicaudit history prune --keep 400d
   vnicaudit history sql                     … for Grafana and SQL"""
@@ -292,7 +313,7 @@ Examples:
 
 @click.command("history", cls=lazy_group(_HISTORY, default="status"), epilog=_HISTORY_EPILOG)
 def history() -> None:
-    """Show what is remembered of a fleet: audits, hosts, NICs and findings.
+    """Show what is stored of a fleet: audits, hosts, NICs and findings.
 
     Without a command: status.
     """
@@ -324,8 +345,8 @@ Examples:
 def bench() -> None:
     """Prove it: measure throughput, packet rate, DNS and latency before and after a change.
 
-    What is measured is a profile; where, a path between two endpoints. The verdict says whether it
-    is better, the same or worse, and how sure that is.
+    A profile says what is measured, a path between two endpoints says where. The verdict says
+    whether it is better, the same or worse, and how sure that is.
     """
 
 
@@ -336,9 +357,7 @@ _FLEET = {
     ),
     "top": CommandEntry("Rank the changes to make first, and say why.", _fleet_top),
     "plan": CommandEntry("Write down what would be changed on all hosts.", _fleet_plan),
-    "apply": CommandEntry(
-        "Carry out a plan host by host, canaries of each group first.", _fleet_apply
-    ),
+    "apply": CommandEntry("Apply a plan host by host, canaries of each group first.", _fleet_apply),
     "serve": CommandEntry("Serve metrics and the page of the fleet, read-only.", _fleet_serve),
     "notify": CommandEntry("Tell channels which findings are new or reopened.", _fleet_notify),
 }

@@ -11,6 +11,7 @@ import click
 from vnicaudit import __version__
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.commands import COMMANDS, lazy_group
+from vnicaudit.cli.completion import COMPLETES
 from vnicaudit.cli.output.process import prepare
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import discard, flush
@@ -41,7 +42,7 @@ be read, 5 a change was not made or not verified, 6 rolled back, 130 interrupted
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(__version__, message="vnicaudit %(version)s")
+@click.version_option(__version__, "-V", "--version", message="vnicaudit %(version)s")
 def cli() -> None:
     """Audit virtual NICs: what each one is declared to be, what it really is, what is wrong.
 
@@ -83,6 +84,10 @@ def run(arguments: list[str] | None = None, wiring: Wiring | None = None) -> int
 
 
 def _run(arguments: list[str] | None, wiring: Wiring) -> int:
+    if COMPLETES in os.environ:
+        from vnicaudit.cli.completion.shells import register
+
+        register()
     _check_files_like_options(sys.argv[1:] if arguments is None else arguments)
     result: object = cli.main(arguments, prog_name="vnicaudit", standalone_mode=False, obj=wiring)
     if sys.stdout is not None:

@@ -218,7 +218,8 @@ class Domain(msgspec.Struct, frozen=True):
     live: LiveFacts | None = None
     """None: it was read from a file, or from a cloud."""
     suppressions: tuple[str, ...] = ()
-    """Raw JSON of ``<vnicaudit:suppress>`` entries in the domain's own metadata."""
+    """Raw JSON of ``<vnicaudit:suppress>`` entries in the domain's own metadata, or of annotations
+    of a manifest."""
     unread: tuple[ReadError, ...] = ()
     """What of it cannot be read, while the rest can: arguments in ``<qemu:commandline>``."""
     qemu_version: Version | None = None

@@ -1,4 +1,4 @@
-"""A compute node is set otherwise than the most of its site.
+"""A compute node is configured differently from most of its site.
 
 ## What is wrong
 

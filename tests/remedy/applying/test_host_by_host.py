@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
@@ -20,6 +21,7 @@ from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.recovering import recover
 from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback
 from vnicaudit.remedy.applying.runner import RunResult
+from vnicaudit.remedy.hypervisor import Hypervisor
 
 HOSTS, GUESTS = 3, 2
 
@@ -77,12 +79,12 @@ class Fleet(World):
         for machine in self.machines:
             machine.boot()
 
-    def _connect(self, uri: str, *, deadline: float) -> Host:
+    def _connect(self, uri: str, *, deadline: float) -> Hypervisor:
         del deadline
         (host,) = (one for one in self.hosts if one.uri == uri)
         if host.is_down:
             raise TargetError("cannot connect: no route to host", file=uri)
-        return host
+        return cast(Hypervisor, host)
 
     def fleet_context(self) -> RunContext:
         """Of ``fleet apply --mode restart``; the others get it from the run."""

@@ -13,6 +13,7 @@ from vnicaudit.audit.judging.fingerprint import digest
 from vnicaudit.base.wording import shortened
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding, Severity
+from vnicaudit.model.platform_name import KUBEVIRT
 from vnicaudit.model.refs import Ref
 from vnicaudit.model.report import RuleInfo
 
@@ -43,6 +44,10 @@ INFO: tuple[RuleInfo, ...] = tuple(
     for rule, (name, severity, summary) in _NAMES.items()
 )
 """Their entries for catalogues and for SARIF."""
+
+
+_IN_XML = "<vnicaudit:suppress rule='…' reason='…' until='2027-01-31'/>"
+_IN_MANIFEST = "suppress.vnicaudit/RULE: reason; until=2027-01-31"
 
 
 def expired(entry: Suppression, about: Ref) -> Finding:
@@ -81,7 +86,7 @@ def invalid(problem: str, domain: Domain) -> Finding:
         "SUPP003", name, severity, "high",
         f"a suppression in the metadata is not valid, and suppresses nothing: {problem}",
         domain.ref, place, OWNER, None, digest("SUPP003", who, problem),
-        "Correct it: <vnicaudit:suppress rule='…' reason='…' until='2027-01-31'/>.",
+        f"Correct it: {_IN_MANIFEST if domain.declared.platform == KUBEVIRT else _IN_XML}.",
     )  # fmt: skip
 
 

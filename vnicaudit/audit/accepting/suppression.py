@@ -19,6 +19,7 @@ from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
+from vnicaudit.model.platform_name import KUBEVIRT
 from vnicaudit.model.refs import mac_of
 from vnicaudit.model.report import Audited, AuditedScope
 from vnicaudit.model.server import CloudServer
@@ -142,6 +143,8 @@ def from_metadata(raw: str, domain: Domain, catalogue: Catalogue) -> Suppression
 def metadata_location(domain: Domain) -> Location:
     """The metadata of a domain, at the line of the domain itself."""
     place = domain.location
+    if domain.declared.platform == KUBEVIRT:  # it points into the metadata
+        return place
     return Location(place.target, place.file, place.line, f"{place.xpath or '/domain'}/metadata")
 
 

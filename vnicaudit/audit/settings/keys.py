@@ -128,11 +128,13 @@ class Settings(
     select: Annotated[
         tuple[Rules, ...],
         _key(
-            "Only these rules: ids, beginnings of ids, names or groups. Without it, all.",
+            "Rules to run: ids, prefixes of ids, names or groups. Without it, all.",
             ["VNIC00", "VNIC030", "nova"],
         ),
     ] = ()
-    ignore: Annotated[tuple[Rules, ...], _key("Not these rules.", ["VNIC009", "rings"])] = ()
+    ignore: Annotated[
+        tuple[Rules, ...], _key("Rules to skip, named as for select.", ["VNIC009", "rings"])
+    ] = ()
     fail_on: Annotated[FailOn, _key("Lowest severity that makes the exit code 1.", "medium")] = (
         "low"
     )

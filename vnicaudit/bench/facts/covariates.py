@@ -129,8 +129,8 @@ class Watch:
             host_wait=host.waited,
             target_pressure=_pressure(before.target, after.target, target),
             peer_pressure=_pressure(before.peer, after.peer, peer),
-            target_others=_others(before.target, after.target),
-            peer_others=_others(before.peer, after.peer),
+            target_others=_other_threads(before.target, after.target),
+            peer_others=_other_threads(before.peer, after.peer),
             payload=payload_of(measured),
             nics=self._nics(before, after, measured),
         )
@@ -214,7 +214,7 @@ def _pressure(before: EndReading | None, after: EndReading | None, used: Used) -
     return percent_between(before.pressure, after.pressure, used.seconds)
 
 
-def _others(*moments: EndReading | None) -> float | None:
+def _other_threads(*moments: EndReading | None) -> float | None:
     return mean_of_known([each and each.ready_threads for each in moments])
 
 

@@ -45,13 +45,13 @@ def busier(first: Sequence[Sample], second: Sequence[Sample]) -> Busier | None:
     found = []
     ends: tuple[End, ...] = ("target", "peer")
     for end in ends:
-        was, now = (_others(runs, end) for runs in (first, second))
+        was, now = (_other_threads(runs, end) for runs in (first, second))
         if was is not None and now is not None:
             found.append(Busier(end, was, now))
     return max(found, key=lambda each: each.now - each.was, default=None)
 
 
-def _others(runs: Sequence[Sample], end: End) -> float | None:
+def _other_threads(runs: Sequence[Sample], end: End) -> float | None:
     return mean_of_known(
         [
             each.covariates.target_others if end == "target" else each.covariates.peer_others

@@ -86,7 +86,7 @@ def _was_measured(before: Sequence[Sample]) -> bool:
 
 
 def _confirmed(sample: Sample, telling: Sequence[WitnessKind]) -> str:
-    """What the first witness says that can tell, where nothing got through and it saw nothing
+    """The words of the first witness that can tell, where nothing got through and it saw nothing
     either; empty: it is no silence."""
     if sample.failure != "silent" or sample.witness is None:
         return ""

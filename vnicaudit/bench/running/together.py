@@ -31,8 +31,8 @@ _LEAST_SHARE = 0.8
 
 
 class TakenRun(NamedTuple):
-    """What came out of a run (``values`` with the costs), what happened around it, and why it does
-    not count."""
+    """A run with what happened around it. ``measured``: its values have the costs; ``doubts``: why
+    it does not count."""
 
     measured: Measured
     covariates: Covariates
@@ -48,7 +48,7 @@ def run_together(
         each.watch.begin()
     runs = at_once(lambda ends: run_once(workload, ends, plugins), [each.ends for each in every])
     taken = [
-        _taken(workload, run.measured, each.watch, limits)
+        _with_covariates(workload, run.measured, each.watch, limits)
         for each, run in zip(every, runs, strict=True)
     ]
     if len(taken) == 1:
@@ -57,7 +57,7 @@ def run_together(
     return _as_one(taken, urls, tuple(apart(runs, workload)))
 
 
-def _taken(
+def _with_covariates(
     workload: Workload, measured: Measured, watch: Watch, limits: ValidityLimits
 ) -> TakenRun:
     covariates = watch.end(measured, workload.warmup)

@@ -31,7 +31,7 @@ _UNRESOLVED = ("FAILED", "INCOMPLETE")
 
 
 def witness_of(opened: OpenedArm) -> Witness:
-    """What is seen of the path now, in about 3 s at most; of several targets, of the first that
+    """The state of the path now, in about 3 s at most; of several targets, that of the first that
     does not answer."""
     found = [_witness(each) for each in (opened, *opened.beside)]
     return next((each for each in found if each.answered is False), found[0])

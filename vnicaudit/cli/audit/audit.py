@@ -8,6 +8,7 @@ from vnicaudit.audit.reading.targets import unique_targets
 from vnicaudit.cli.audit.fixing import fix_options
 from vnicaudit.cli.audit.request import AuditOptions, request_of
 from vnicaudit.cli.audit.run import audit
+from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.cloud_filters import cloud_filter_options
 from vnicaudit.cli.options.finding_filters import finding_options
 from vnicaudit.cli.options.output import output_options
@@ -15,6 +16,7 @@ from vnicaudit.cli.options.reading import FileOptions, nova_options, reading_opt
 from vnicaudit.cli.options.records import as_record, group
 from vnicaudit.cli.options.redaction import redaction_options
 from vnicaudit.cli.options.reporting import reporting_options
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 
 _EPILOG = """\b
@@ -55,19 +57,19 @@ file_options = group(
         "--skip-unrecognised",
         envvar="VNICAUDIT_SKIP_UNRECOGNISED",
         is_flag=True,
-        help="Pass over named files that are not recognised, as in a folder.",
+        help="Ignore explicitly named files of unknown type.",
     ),
     click.option(
         "--force-exclude",
         envvar="VNICAUDIT_FORCE_EXCLUDE",
         is_flag=True,
-        help="Exclude also files that are named one by one.",
+        help="Apply exclusions to explicitly named files too.",
     ),
 )
 
 
-@click.command("audit", epilog=_EPILOG)
-@click.argument("targets", metavar="TARGET...", nargs=-1)
+@click.command("audit", cls=SectionedCommand, epilog=_EPILOG)
+@click.argument("targets", metavar="TARGET...", nargs=-1, shell_complete=target_words)
 @reporting_options
 @file_options
 @finding_options

@@ -14,6 +14,7 @@ from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.audit.nics import complain_about, note
+from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -28,6 +29,7 @@ from vnicaudit.cli.options.redaction import (
     redaction_options,
     redactor_of,
 )
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
@@ -56,8 +58,10 @@ class ExplainOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("explain", epilog=_EPILOG)
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.command("explain", cls=SectionedCommand, epilog=_EPILOG)
+@click.argument(
+    "targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=target_words
+)
 @click.option(
     "--nic",
     required=True,

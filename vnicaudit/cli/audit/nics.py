@@ -12,6 +12,7 @@ import msgspec
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import NicsWork
 from vnicaudit.base.wording import close_to
+from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.output import (
     OutputOptions,
     output_options,
@@ -24,6 +25,7 @@ from vnicaudit.cli.options.redaction import (
     redaction_options,
     redactor_of,
 )
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stderr import Progress, tell
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.wiring import Wiring, pass_wiring
@@ -69,29 +71,31 @@ class NicsOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("nics", epilog=_EPILOG)
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.command("nics", cls=SectionedCommand, epilog=_EPILOG)
+@click.argument(
+    "targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=target_words
+)
 @click.option(
     "--format",
     "format",
     type=click.Choice(get_args(NicsFormat)),
     default="text",
     show_default=True,
-    help="How to print NICs.",
+    help="Output format.",
 )
 @click.option(
     "--domain",
     "domains",
     multiple=True,
     metavar="NAME",
-    help="Show this domain only (name or UUID). Repeatable.",
+    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
 )
 @click.option(
     "--owner",
     "owners",
     multiple=True,
     metavar="NAME",
-    help="Show domains of this owner only (libvirt, nova, kubevirt…). Repeatable.",
+    help="Only definitions of this owner (libvirt, nova, kubevirt…). Repeatable.",
 )
 @click.option("--wrong", is_flag=True, help="Show only domains with a NIC that is marked x or !.")
 @click.option(

@@ -10,9 +10,11 @@ import msgspec
 from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
 from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
 from vnicaudit.base.wording import closest, count
+from vnicaudit.cli.options.candidates import rule_page
 from vnicaudit.cli.options.output import Format, OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import rules_dir_option
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
@@ -51,15 +53,17 @@ class RulesOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("rules", epilog=_EPILOG)
-@click.argument("rule", required=False, metavar="[ID|PREFIX|NAME|GROUP|test]")
-@click.argument("folder", required=False, metavar="[DIR]")
+@click.command("rules", cls=SectionedCommand, epilog=_EPILOG)
+@click.argument(
+    "rule", required=False, metavar="[ID|PREFIX|NAME|GROUP|test]", shell_complete=rule_page
+)
+@click.argument("folder", required=False, metavar="[DIR]", type=click.Path())
 @click.option(
     "--format",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How to print the catalogue.",
+    help="Output format.",
 )
 @rules_dir_option
 @output_options

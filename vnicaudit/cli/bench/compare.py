@@ -9,9 +9,11 @@ import click
 import msgspec
 
 from vnicaudit.cli.bench.options import FailOn, ReportOptions, fail_on_option, report_options
-from vnicaudit.cli.bench.show import measurement_ids, named_measurement
+from vnicaudit.cli.bench.show import named_measurement
+from vnicaudit.cli.options.candidates import measurements
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder, state_option
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import UsageError
@@ -39,9 +41,9 @@ class BenchCompareOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("compare", epilog=_EPILOG)
-@click.argument("before", metavar="A", shell_complete=measurement_ids)
-@click.argument("after", metavar="B", shell_complete=measurement_ids)
+@click.command("compare", cls=SectionedCommand, epilog=_EPILOG)
+@click.argument("before", metavar="A", shell_complete=measurements)
+@click.argument("after", metavar="B", shell_complete=measurements)
 @click.option(
     "--arms",
     metavar="A,B",

@@ -23,6 +23,7 @@ from vnicaudit.cli.options.output import (
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import UsageError
 
@@ -54,7 +55,7 @@ class BenchLineRateOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("line-rate", epilog=_EPILOG)
+@click.command("line-rate", cls=SectionedCommand, epilog=_EPILOG)
 @click.option(
     "--speed",
     required=True,
@@ -74,10 +75,10 @@ class BenchLineRateOptions(msgspec.Struct, frozen=True):
     type=click.Choice(ENCAPSULATIONS),
     default="none",
     show_default=True,
-    help="What the packets travel in.",
+    help="Encapsulation of the packets.",
 )
 @click.option("--ipv6", is_flag=True, help="Packets are IPv6.")
-@click.option("--outer-ipv6", is_flag=True, help="The tunnel's are.")
+@click.option("--outer-ipv6", is_flag=True, help="Outer packets are IPv6.")
 @click.option("--no-timestamps", is_flag=True, help="TCP without timestamps (RFC 7323).")
 @click.option(
     "--size",

@@ -62,7 +62,7 @@ report_options = group(
         "formats",
         multiple=True,
         type=click.Choice(formats()),
-        help="How to write it: gobench is for benchstat, k8s_netperf and perfkit are the documents "
+        help="Output format: gobench is for benchstat, k8s_netperf and perfkit are the documents "
         "of those tools. Repeatable, in pairs with --output.  [default: text]",
     ),
     click.option(
@@ -72,7 +72,7 @@ report_options = group(
         multiple=True,
         metavar="FILE",
         type=click.Path(dir_okay=False, allow_dash=True),
-        help="Where a format goes; `-` is standard output. A single FILE ending in .json, .html "
+        help="Write a format to FILE; `-` is standard output. A single FILE ending in .json, .html "
         "… without --format is written in that format, beside the text on standard output.",
     ),
     click.option(
@@ -90,7 +90,7 @@ fail_on_option = click.option(
     type=click.Choice(["regressed", "never"]),
     default="regressed",
     show_default=True,
-    help="What makes the exit code 1.",
+    help="Verdict that makes the exit code 1.",
 )
 
 max_steal_option = click.option(
@@ -123,7 +123,7 @@ line_options = group(
         type=click.Choice(["none", "vlan", "vxlan", "geneve", "gre"]),
         default="none",
         show_default=True,
-        help="What packets are wrapped in on that link.",
+        help="Encapsulation of the packets.",
     ),
     click.option(
         "--hypervisor",

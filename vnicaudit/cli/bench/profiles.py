@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from vnicaudit.cli.options.candidates import profiles
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -15,6 +16,7 @@ from vnicaudit.cli.options.output import (
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
 
 if TYPE_CHECKING:
@@ -34,14 +36,6 @@ Examples:
 Exit codes: 0 in order, 2 there is no such profile, or a mistake in it."""
 
 
-def profile_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """For shell completion: the shipped profiles."""
-    del context, parameter
-    from vnicaudit.bench.profiles.load import shipped_profiles
-
-    return [name for name in shipped_profiles() if name.startswith(incomplete)]
-
-
 class BenchProfilesOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit bench profiles``."""
 
@@ -50,8 +44,8 @@ class BenchProfilesOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("profiles", epilog=_EPILOG)
-@click.argument("profile", required=False, metavar="[PROFILE]", shell_complete=profile_names)
+@click.command("profiles", cls=SectionedCommand, epilog=_EPILOG)
+@click.argument("profile", required=False, metavar="[PROFILE]", shell_complete=profiles)
 @format_option
 @output_options
 @as_record(BenchProfilesOptions)

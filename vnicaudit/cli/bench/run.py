@@ -22,7 +22,9 @@ from vnicaudit.cli.bench.options import (
     measuring_options,
     readable,
 )
+from vnicaudit.cli.options.candidates import profiles
 from vnicaudit.cli.options.records import Number, as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
@@ -75,15 +77,16 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     fail_on: FailOn
 
 
-@click.command("run", epilog=_EPILOG)
+@click.command("run", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option(
     "-p",
     "--profile",
+    shell_complete=profiles,
     default="quick",
     show_default=True,
     metavar="NAME|FILE",
-    help="What is measured: see `vnicaudit bench profiles`.",
+    help="Profile to measure by: see `vnicaudit bench profiles`.",
 )
 @click.option(
     "--arm",
@@ -91,15 +94,15 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     multiple=True,
     metavar="NAME=COMMAND",
     help="Compare states of one path: the COMMAND, run at the target, brings the state about. The "
-    "first is how the target is found, and how it is left. Repeatable.",
+    "first is the initial state; it is restored at the end. Repeatable.",
 )
 @click.option(
     "--server",
     "states",
     multiple=True,
     metavar="NAME=COMMAND",
-    help="How the server is brought into a state that the profile names. The first is how it is "
-    "found, and how it is left. Repeatable.",
+    help="Command that brings the server into a state that the profile names. The first is the "
+    "initial state; it is restored at the end. Repeatable.",
 )
 @click.option(
     "--beside",

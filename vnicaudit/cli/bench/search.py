@@ -15,6 +15,7 @@ from vnicaudit.cli.bench.options import (
     readable,
 )
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class BenchSearchOptions(MeasuringOptions, frozen=True, kw_only=True):
     repeats: int
 
 
-@click.command("search", epilog=_EPILOG)
+@click.command("search", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("sought", metavar="{dns|packets}", type=click.Choice(["dns", "packets"]))
 @click.argument("path", metavar="PATH")
 @click.option(
@@ -51,7 +52,7 @@ class BenchSearchOptions(MeasuringOptions, frozen=True, kw_only=True):
     "queries",
     multiple=True,
     metavar="'NAME TYPE'",
-    help="What the DNS server is asked; it has to know the answer. Repeatable.",
+    help="Query for the DNS server, which must know the answer. Repeatable.",
 )
 @click.option(
     "--generators",

@@ -10,8 +10,10 @@ import click
 import msgspec
 
 from vnicaudit.cli.bench.options import ReportOptions, report_options, report_places
+from vnicaudit.cli.options.candidates import measurements
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder, state_option
 from vnicaudit.cli.output.files import ReportOutput
 from vnicaudit.cli.output.stderr import tell
@@ -33,20 +35,6 @@ Examples:
   vnicaudit bench show --table                          Mb/s and queries of all there is"""
 
 
-def measurement_ids(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[str]:
-    """For shell completion: the measurements that are kept."""
-    del parameter
-    from vnicaudit.bench import history
-
-    try:
-        found = history.measurement_ids(Path(state_folder(context.params.get("state"))))
-    except (OSError, VnicauditError):
-        return []
-    return [name for name in found if name.startswith(incomplete)]
-
-
 class BenchShowOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit bench show``: measurements by name or file."""
 
@@ -57,8 +45,8 @@ class BenchShowOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("show", epilog=_EPILOG)
-@click.argument("runs", nargs=-1, metavar="[RUN|FILE]...", shell_complete=measurement_ids)
+@click.command("show", cls=SectionedCommand, epilog=_EPILOG)
+@click.argument("runs", nargs=-1, metavar="[RUN|FILE]...", shell_complete=measurements)
 @click.option(
     "--table",
     is_flag=True,

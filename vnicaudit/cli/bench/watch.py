@@ -22,8 +22,10 @@ from vnicaudit.cli.bench.options import (
     max_cpu_wait_option,
     max_steal_option,
 )
+from vnicaudit.cli.options.candidates import profiles
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder, state_option
 from vnicaudit.cli.output.files import ReportOutput
 from vnicaudit.cli.output.stderr import tell
@@ -78,11 +80,12 @@ class BenchWatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     output: OutputOptions
 
 
-@click.command("watch", epilog=_EPILOG)
+@click.command("watch", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("path", metavar="PATH")
 @click.option(
     "-p",
     "--profile",
+    shell_complete=profiles,
     default="smoke",
     show_default=True,
     metavar="NAME|FILE",

@@ -22,8 +22,8 @@ from vnicaudit.cli.options.nova_manage import NovaManageOptions
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
+    format_option,
     output_options,
-    run_format_option,
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
@@ -35,6 +35,7 @@ from vnicaudit.cli.options.remedy import (
     mode_option,
     run_context,
 )
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell, telling
@@ -109,12 +110,12 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
         )
 
 
-@click.command("apply", epilog=_EPILOG)
+@click.command("apply", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("plan", metavar="PLAN", type=click.Path(dir_okay=False))
 @inventory_options
 @mode_option("next-boot")
-@click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
-@run_format_option
+@click.option("--include-unsafe", is_flag=True, help="Also apply the unsafe steps of the plan.")
+@format_option
 @change_options
 @click.option(
     "--canary-by",
@@ -137,7 +138,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
 @pass_wiring
 @as_record(FleetApplyOptions)
 def command(options: FleetApplyOptions, wiring: Wiring) -> int:
-    """Carry out a PLAN on the hosts of an inventory, host by host.
+    """Apply a PLAN to the hosts of an inventory, host by host.
 
     As `vnicaudit apply`, for many hosts: each is reached when its turn comes, and locked at the
     host itself while it is worked on, so that an operator on another machine cannot change it at

@@ -19,6 +19,7 @@ from vnicaudit.cli.options.reading import reading_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.redaction import redaction_options
 from vnicaudit.cli.options.reporting import reporting_options
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 
@@ -39,7 +40,7 @@ Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
 explained), 5 another audit of this fleet is under way, 130 interrupted."""
 
 
-@click.command("audit", epilog=_EPILOG)
+@click.command("audit", cls=SectionedCommand, epilog=_EPILOG)
 @inventory_options
 @running_options
 @engine_options

@@ -26,6 +26,7 @@ from vnicaudit.cli.options.output import (
 )
 from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.cli.wiring import Wiring, pass_wiring
@@ -60,7 +61,7 @@ class FleetInventoryOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("inventory", epilog=_EPILOG)
+@click.command("inventory", cls=SectionedCommand, epilog=_EPILOG)
 @inventory_options
 @click.option("--check", is_flag=True, help="Connect to each host, read-only, and disconnect.")
 @parallel_option

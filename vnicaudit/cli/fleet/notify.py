@@ -13,6 +13,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import TargetError
 from vnicaudit.fleet.notifying.notifying import ChannelOutcome
@@ -42,7 +43,7 @@ class NotifyOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("notify", epilog=_EPILOG)
+@click.command("notify", cls=SectionedCommand, epilog=_EPILOG)
 @click.option(
     "--channels",
     envvar="VNICAUDIT_CHANNELS",

@@ -170,7 +170,7 @@ sample_options = group(
         type=click.Choice(["hosts", "nics"]),
         default="hosts",
         show_default=True,
-        help="What is drawn: hosts, or NICs of every host (guest by guest).",
+        help="Draw hosts, or NICs of every host (guest by guest).",
     ),
     click.option(
         "--sample-seed",

@@ -25,6 +25,7 @@ from vnicaudit.cli.fleet.sources import sources_of
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.remedy.plan import print_plan, works_of
 from vnicaudit.cli.remedy.plan_options import plan_rule_options
@@ -70,7 +71,7 @@ class FleetPlanOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("plan", epilog=_EPILOG)
+@click.command("plan", cls=SectionedCommand, epilog=_EPILOG)
 @inventory_options
 @running_options
 @click.option(
@@ -86,12 +87,12 @@ class FleetPlanOptions(msgspec.Struct, frozen=True):
     "domains",
     multiple=True,
     metavar="NAME",
-    help="Only this domain (name or UUID).  [repeatable]",
+    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
 )
 @click.option(
     "--include-unsafe",
     is_flag=True,
-    help="Also what may hurt a guest: one that is not known to have a virtio driver.",
+    help="Also plan unsafe changes, as for a guest that is not known to have a virtio driver.",
 )
 @click.option(
     "--group-by",

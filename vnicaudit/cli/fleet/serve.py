@@ -9,6 +9,7 @@ import msgspec
 
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import UsageError
@@ -31,7 +32,7 @@ class ServeOptions(msgspec.Struct, frozen=True):
     place: HistoryOptions
 
 
-@click.command("serve", epilog=_EPILOG)
+@click.command("serve", cls=SectionedCommand, epilog=_EPILOG)
 @click.option(
     "--metrics",
     is_flag=True,
@@ -42,7 +43,7 @@ class ServeOptions(msgspec.Struct, frozen=True):
     default="127.0.0.1:9817",
     show_default=True,
     metavar="ADDRESS:PORT",
-    help="Where to listen; port 0: any that is free.",
+    help="Address to listen on; port 0: any free port.",
 )
 @click.option(
     "--public",

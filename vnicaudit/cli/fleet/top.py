@@ -18,6 +18,7 @@ from vnicaudit.cli.options.output import (
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit
@@ -49,7 +50,7 @@ class TopOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("top", epilog=_EPILOG)
+@click.command("top", cls=SectionedCommand, epilog=_EPILOG)
 @click.option(
     "--top",
     type=click.IntRange(1, 100_000),

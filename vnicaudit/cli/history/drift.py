@@ -10,6 +10,7 @@ import msgspec
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
 
 _EPILOG = """\b
@@ -29,7 +30,7 @@ class DriftOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("drift", epilog=_EPILOG)
+@click.command("drift", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("before", metavar="BEFORE")
 @click.argument("after", metavar="AFTER")
 @click.option(
@@ -38,7 +39,7 @@ class DriftOptions(msgspec.Struct, frozen=True):
     type=click.Choice(["text", "json", "csv", "markdown"]),
     default="text",
     show_default=True,
-    help="How to print it.",
+    help="Output format.",
 )
 @history_options
 @output_options

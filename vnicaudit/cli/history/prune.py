@@ -12,6 +12,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import UsageError
 
@@ -40,7 +41,7 @@ class PruneOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("prune", epilog=_EPILOG)
+@click.command("prune", cls=SectionedCommand, epilog=_EPILOG)
 @click.option(
     "--keep",
     required=True,

@@ -14,6 +14,7 @@ from vnicaudit.cli.options.output import (
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
 
 _EPILOG = """\b
@@ -32,7 +33,7 @@ class ShowOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("show", epilog=_EPILOG)
+@click.command("show", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("audit", metavar="AUDIT")
 @format_option
 @history_options

@@ -8,6 +8,7 @@ import msgspec
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
 
 _EPILOG = """\b
@@ -24,7 +25,7 @@ class SqlOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("sql", epilog=_EPILOG)
+@click.command("sql", cls=SectionedCommand, epilog=_EPILOG)
 @history_options
 @output_options
 @as_record(SqlOptions)

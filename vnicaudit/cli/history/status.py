@@ -14,6 +14,7 @@ from vnicaudit.cli.options.output import (
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
 
 _EPILOG = """\b
@@ -32,7 +33,7 @@ class StatusOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("status", epilog=_EPILOG)
+@click.command("status", cls=SectionedCommand, epilog=_EPILOG)
 @click.option(
     "--last",
     type=click.IntRange(min=0),

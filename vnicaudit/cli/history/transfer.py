@@ -16,6 +16,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.files import STDOUT, ReportOutput
 from vnicaudit.cli.output.stdout import emit
@@ -56,7 +57,7 @@ class ImportOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("export", epilog=_EXPORT_EPILOG)
+@click.command("export", cls=SectionedCommand, epilog=_EXPORT_EPILOG)
 @click.option(
     "-o",
     "--output",
@@ -105,7 +106,7 @@ def _export_parquet(options: ExportOptions) -> int:
     return 0
 
 
-@click.command("import", epilog=_IMPORT_EPILOG)
+@click.command("import", cls=SectionedCommand, epilog=_IMPORT_EPILOG)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option(
     "--measurements",

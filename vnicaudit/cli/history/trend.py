@@ -11,6 +11,7 @@ from vnicaudit.cli.history.prune import days_of
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.model.history import TrendRequest
 
@@ -35,7 +36,7 @@ class TrendOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("trend", epilog=_EPILOG)
+@click.command("trend", cls=SectionedCommand, epilog=_EPILOG)
 @click.option(
     "--by",
     type=click.Choice(["rule", "severity", "site", "owner", "all"]),
@@ -50,7 +51,7 @@ class TrendOptions(msgspec.Struct, frozen=True):
     "severities",
     multiple=True,
     type=click.Choice(["info", "low", "medium", "high", "error"]),
-    help="Only this severity; repeatable.",
+    help="Only these severities; repeatable.",
 )
 @click.option("--site", "sites", multiple=True, metavar="NAME", help="Only this site; repeatable.")
 @click.option(
@@ -58,7 +59,7 @@ class TrendOptions(msgspec.Struct, frozen=True):
     "owners",
     multiple=True,
     metavar="NAME",
-    help="Only what this owner of definitions keeps (libvirt, nova, …); repeatable.",
+    help="Only definitions of this owner (libvirt, nova, …); repeatable.",
 )
 @click.option(
     "--format",
@@ -66,7 +67,7 @@ class TrendOptions(msgspec.Struct, frozen=True):
     type=click.Choice(["text", "json", "csv"]),
     default="text",
     show_default=True,
-    help="How to print it.",
+    help="Output format.",
 )
 @history_options
 @output_options

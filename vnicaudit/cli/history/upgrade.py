@@ -8,6 +8,7 @@ import msgspec
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.reports.safe import safe
 
@@ -23,7 +24,7 @@ class UpgradeOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
 
-@click.command("upgrade", epilog=_EPILOG)
+@click.command("upgrade", cls=SectionedCommand, epilog=_EPILOG)
 @history_options
 @output_options
 @as_record(UpgradeOptions)

@@ -31,7 +31,7 @@ finding_options = group(
         envvar="VNICAUDIT_SEVERITY",
         multiple=True,
         metavar="SEVERITY",
-        help=f"Report findings of these severities only ({', '.join(SEVERITIES)}); repeatable or "
+        help=f"Only these severities ({', '.join(SEVERITIES)}); repeatable or "
         "with commas. The others are counted and fail nothing.",
     ),
     click.option(
@@ -45,8 +45,7 @@ finding_options = group(
         "owners",
         multiple=True,
         metavar="NAME",
-        help="Report findings on definitions of this owner only (libvirt, nova, kubevirt, host…). "
-        "Repeatable.",
+        help="Only definitions of this owner (libvirt, nova, kubevirt, host…). Repeatable.",
     ),
 )
 """Of the command that reports findings of targets."""

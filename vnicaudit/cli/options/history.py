@@ -57,7 +57,7 @@ history_option = click.option(
     "--history",
     envvar="VNICAUDIT_HISTORY",
     metavar="PLACE",
-    help="Where audits are remembered: a file, or postgresql://USER@HOST/DATABASE (leave passwords "
+    help="Store of past audits: a file, or postgresql://USER@HOST/DATABASE (leave passwords "
     "to PGPASSFILE or a service).  [default: history.db in the state folder]",
 )
 

@@ -40,7 +40,7 @@ nova_manage_options = group(
         "--nova-manage",
         envvar="VNICAUDIT_NOVA_MANAGE",
         metavar="WHERE",
-        help="The controller of the cloud whose servers are changed, as an endpoint: local, "
+        help="Controller of the cloud whose servers are changed, as an endpoint: local, "
         "ssh://controller, docker://nova_api, podman://nova_api, kubectl://POD.",
     ),
     click.option(
@@ -49,16 +49,16 @@ nova_manage_options = group(
         metavar="COMMAND",
         default=_COMMAND,
         show_default=True,
-        help="What nova-manage is called there: 'sudo docker exec nova_api nova-manage'. It is run "
-        "without a shell.",
+        help="Command that runs nova-manage there: 'sudo docker exec nova_api nova-manage'. It is "
+        "run without a shell.",
     ),
     seconds_option(
         "--nova-manage-timeout",
         least=5,
         most=3600,
         default=_SECONDS,
-        text="How long one run of nova-manage may take: a server is off meanwhile. It takes about "
-        "four seconds. One whose end was not seen is given as long to come late.",
+        text="Timeout for one run of nova-manage, which takes about four seconds; the server is "
+        "off meanwhile. If its end was not observed, wait as long again for a late result.",
     ),
     click.option(
         "--nova-manage-jobs",
@@ -67,14 +67,14 @@ nova_manage_options = group(
         default=MANAGE_JOBS,
         show_default=True,
         metavar="N",
-        help="How many nova-manage run at a time, where --batch lets as many servers be changed at "
-        "once. Each takes 170 MB, a core and two connections to databases for some seconds.",
+        help="Run at most N nova-manage at a time, where --batch lets as many servers be changed "
+        "at once. Each takes 170 MB, a core and two connections to databases for some seconds.",
     ),
     click.option(
         "--libvirt-of-host",
         envvar="VNICAUDIT_LIBVIRT_OF_HOST",
         metavar="URI",
-        help="Where the libvirt of a compute node is (qemu+ssh://{host}/system): servers are then "
+        help="libvirt URI of a compute node (qemu+ssh://{host}/system): servers are then "
         "also verified by their definition, QEMU and the guest's agent.",
     ),
 )

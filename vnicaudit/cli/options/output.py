@@ -8,7 +8,7 @@ from typing import Literal
 import click
 import msgspec
 
-from vnicaudit.cli.options.records import Decorator, group
+from vnicaudit.cli.options.records import group
 from vnicaudit.cli.output.stdout import stream
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.writer import Options, View
@@ -33,14 +33,14 @@ output_options = group(
         "--quiet",
         envvar="VNICAUDIT_QUIET",
         is_flag=True,
-        help="Only results; no progress, no summary.",
+        help="Print results only; no progress, no notes.",
     ),
     click.option(
         "-v",
         "--verbose",
         envvar="VNICAUDIT_VERBOSE",
         is_flag=True,
-        help="Also what is in order, and why.",
+        help="Also show what passed, and why.",
     ),
     click.option(
         "--color",
@@ -54,22 +54,15 @@ output_options = group(
 """Options of every command that prints something."""
 
 
-def _format_option(what: str) -> Decorator:
-    return click.option(
-        "--format",
-        "format",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help=f"How to print {what}.",
-    )
-
-
-format_option = _format_option("it")
-"""Of the commands that print one thing, for people or for programs."""
-
-run_format_option = _format_option("the run, or the dry run")
-"""Of the commands that print for programs what they did, or would do."""
+format_option = click.option(
+    "--format",
+    "format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Output format.",
+)
+"""Of the commands that print one thing, or what they did, for people or for programs."""
 
 
 def screen_options(

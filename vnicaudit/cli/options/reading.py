@@ -14,6 +14,7 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.selection import Changed, Exclusion, Selection
 from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
+from vnicaudit.cli.options.candidates import nova_releases
 from vnicaudit.cli.options.records import Number, group
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.model.host import DEADLINE, CloudLimits
@@ -101,8 +102,8 @@ rules_dir_option = click.option(
     multiple=True,
     metavar="DIR",
     type=click.Path(file_okay=False),
-    help="Also the rules in this directory; repeatable. Rules are code that runs with your rights: "
-    "name no directory that others may write to.",
+    help="Also run the rules in this directory; repeatable. Rules are code that runs with your "
+    "rights: name no directory that others may write to.",
 )
 """Rules from outside: never named by a settings file, which may lie in what is audited."""
 
@@ -111,8 +112,8 @@ config_option = click.option(
     envvar="VNICAUDIT_CONFIG",
     metavar="FILE",
     type=click.Path(),
-    help="Instead of vnicaudit.toml or [tool.vnicaudit] in pyproject.toml, found upwards "
-    "from here.",
+    help="Settings file (default: the nearest vnicaudit.toml, or pyproject.toml with "
+    "[tool.vnicaudit], in this or a parent directory).",
 )
 
 trust_option = click.option(
@@ -138,8 +139,8 @@ reading_options = group(
         envvar="VNICAUDIT_EXCLUDE",
         multiple=True,
         metavar="PATTERN",
-        help="Not these files and folders, where they are found in a folder; besides those of the "
-        "settings. Repeatable.",
+        help="Skip files and folders that match, where they are found in a folder; in addition to "
+        "those of the settings. Repeatable.",
     ),
     click.option(
         "--assume-qemu",
@@ -161,7 +162,7 @@ reading_options = group(
         type=float,
         callback=_seconds,
         metavar="SECONDS",
-        help=f"Give a live host up when one call takes longer.  [default: {DEADLINE:.0f}]",
+        help=f"Timeout for a single libvirt or cloud API call.  [default: {DEADLINE:.0f}]",
     ),
     click.option(
         "--max-rps",
@@ -210,6 +211,7 @@ nova_options = group(
     ),
     click.option(
         "--nova-release",
+        shell_complete=nova_releases,
         envvar="VNICAUDIT_NOVA_RELEASE",
         callback=_to_release,
         metavar="NAME",

@@ -79,7 +79,7 @@ connection_options = group(
         least=0.1,
         most=86_400,
         default=DEADLINE,
-        text="How long libvirt, or a cloud, may take for one answer.",
+        text="Timeout for a single libvirt or cloud API call.",
     ),
     click.option(
         "--trust-uri",
@@ -95,10 +95,8 @@ connection_options = group(
 schedule_options = group(
     "schedule",
     ScheduleOptions,
-    click.option(
-        "--dry-run", is_flag=True, help="Look at everything again, and say what would be done."
-    ),
-    click.option("--yes", "-y", is_flag=True, help="Do not ask."),
+    click.option("--dry-run", is_flag=True, help="Run all checks and print what would be done."),
+    click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation."),
     click.option(
         "--canary",
         envvar="VNICAUDIT_CANARY",
@@ -106,7 +104,7 @@ schedule_options = group(
         default=1,
         show_default=True,
         metavar="N",
-        help="Domains (or servers) that go first, one after the other; all of them must be well.",
+        help="Domains (or servers) changed first, one at a time; all must succeed.",
     ),
     click.option(
         "--batch",
@@ -115,7 +113,7 @@ schedule_options = group(
         default=1,
         show_default=True,
         metavar="N",
-        help="Domains that are worked on at once behind the canaries; of a server group one member "
+        help="Domains changed in parallel after the canaries; of a server group one member "
         "at a time.",
     ),
     click.option(
@@ -132,14 +130,14 @@ schedule_options = group(
         envvar="VNICAUDIT_WINDOW",
         metavar="HH:MM-HH:MM",
         callback=_to_window,
-        help="Begin with a domain only at this time of day (local time).",
+        help="Only start on a domain within this time window (local time).",
     ),
     seconds_option(
         "--guest-deadline",
         least=1,
         most=86_400,
         default=_GUEST_DEADLINE,
-        text="How long a guest may take to shut down, and to come back.",
+        text="Time a guest may take to shut down, and as long again to come back.",
     ),
     click.option(
         "--force-off",

@@ -8,6 +8,7 @@ from typing import Literal
 import click
 import msgspec
 
+from vnicaudit.cli.options.candidates import rules
 from vnicaudit.cli.options.records import group
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.reports.audit.registry import formats
@@ -53,8 +54,8 @@ reporting_options = group(
         multiple=True,
         metavar="FILE",
         type=click.Path(dir_okay=False),
-        help="Where the report goes; - is standard output. Without --format the suffix tells the "
-        "format. Repeatable.",
+        help="Write the report to FILE; - is standard output. Without --format the suffix tells "
+        "the format. Repeatable.",
     ),
     click.option(
         "--group-by",
@@ -68,7 +69,7 @@ reporting_options = group(
         type=click.Choice(VIEWS),
         default="auto",
         show_default=True,
-        help="How text shows findings. full: each one. short: the answer, then equal ones once, "
+        help="Length of the text. full: each finding. short: the answer, then equal ones once, "
         "worst first. auto: full up to 10 findings, short for more.",
     ),
     click.option(
@@ -89,19 +90,20 @@ reporting_options = group(
     click.option(
         "--select",
         "selected",
+        shell_complete=rules,
         envvar="VNICAUDIT_SELECT",
         multiple=True,
         metavar="RULE",
-        help="Only these rules: ids, beginnings of ids, names or groups; repeatable or with "
-        "commas.",
+        help="Rules to run: ids, prefixes of ids, names or groups; repeatable or with commas.",
     ),
     click.option(
         "--ignore",
         "ignored",
+        shell_complete=rules,
         envvar="VNICAUDIT_IGNORE",
         multiple=True,
         metavar="RULE",
-        help="Not these rules.",
+        help="Rules to skip, named as for --select.",
     ),
     click.option(
         "--fail-on",

@@ -17,5 +17,6 @@ state_option = click.option(
     envvar="VNICAUDIT_STATE",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    help=f"Where runs are remembered.  [default: {SYSTEM} for root, else ~/.local/state/vnicaudit]",
+    help=f"State directory: journals and past runs.  [default: {SYSTEM} for root, else "
+    "~/.local/state/vnicaudit]",
 )

@@ -14,12 +14,13 @@ from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
+    format_option,
     output_options,
-    run_format_option,
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.remedy import change_options, mode_option, run_context
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell, telling
@@ -78,21 +79,19 @@ made things worse, or was not changed because measuring it beside the old NIC di
 not speak for it, 130 interrupted."""
 
 
-@click.command("apply", epilog=_EPILOG)
+@click.command("apply", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("plan", metavar="PLAN", type=click.Path(dir_okay=False))
 @mode_option("next-boot")
-@click.option("--include-unsafe", is_flag=True, help="Also the unsafe steps of the plan.")
+@click.option("--include-unsafe", is_flag=True, help="Also apply the unsafe steps of the plan.")
 @click.option(
     "--domain",
     "domains",
     multiple=True,
     metavar="NAME",
-    help="Apply the steps on this domain, server, image or flavor only (name or UUID). Repeatable.",
+    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
 )
-@click.option(
-    "--nic", "macs", multiple=True, metavar="MAC", help="Apply the steps on this NIC only."
-)
-@run_format_option
+@click.option("--nic", "macs", multiple=True, metavar="MAC", help="Only this NIC. Repeatable.")
+@format_option
 @change_options
 @nova_manage_options
 @bench_options

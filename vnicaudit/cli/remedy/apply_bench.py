@@ -116,7 +116,7 @@ bench_options = group(
         type=click.Choice(["keep", "rollback"]),
         default="rollback",
         show_default=True,
-        help="What to do with a change that is proven neither better nor worse, and with one that "
+        help="Keep or undo a change that is proven neither better nor worse, and one that "
         "could not be measured (a tool did not start).",
     ),
     click.option("--on-inconclusive", type=click.Choice(["keep", "rollback"]), hidden=True),

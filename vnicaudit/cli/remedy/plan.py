@@ -14,10 +14,12 @@ from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.request import rules_of
+from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.cloud_filters import check_filters, cloud_filter_options, wanted_of
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import ReadingRequest, reading_of, reading_options
 from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stderr import Progress, tell
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.remedy.plan_files import TABLE, holds_plan, write_plan, write_projects
@@ -55,8 +57,10 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
 4 a target could not be read; the rest is planned."""
 
 
-@click.command("plan", epilog=_EPILOG)
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.command("plan", cls=SectionedCommand, epilog=_EPILOG)
+@click.argument(
+    "targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=target_words
+)
 @click.option(
     "-o",
     "--output",
@@ -70,7 +74,7 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     type=click.Choice(GOALS),
     default="virtio",
     show_default=True,
-    help="What NICs are to become.",
+    help="NIC type to convert to.",
 )
 @click.option(
     "--nic",
@@ -84,7 +88,7 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     "domains",
     multiple=True,
     metavar="NAME",
-    help="Only this domain, or this server, image or flavor of a cloud (name or UUID).",
+    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
 )
 @click.option(
     "--vdpa-device",
@@ -106,7 +110,7 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     type=click.Choice(["server", "client"]),
     default="server",
     show_default=True,
-    help="What QEMU is on the socket; Open vSwitch's dpdkvhostuserclient wants a server.",
+    help="Role of QEMU on the socket; Open vSwitch's dpdkvhostuserclient needs a server.",
 )
 @click.option(
     "--accept-loss",
@@ -119,7 +123,7 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
 @click.option(
     "--include-unsafe",
     is_flag=True,
-    help="Also what may hurt a guest: one that is not known to have a virtio driver.",
+    help="Also plan unsafe changes, as for a guest that is not known to have a virtio driver.",
 )
 @click.option(
     "--projects",

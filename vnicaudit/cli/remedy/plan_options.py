@@ -10,6 +10,7 @@ import msgspec
 
 from vnicaudit.audit.reading.targets import TargetKind, is_cloud, target_of
 from vnicaudit.base.identifiers import MAC
+from vnicaudit.cli.options.candidates import rules
 from vnicaudit.cli.options.cloud_filters import ServerOptions
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.options.reading import ReadingOptions
@@ -137,10 +138,20 @@ def _check_accepted(names: tuple[str, ...], to: Goal) -> None:
 
 plan_rule_options = together(
     click.option(
-        "--select", "selected", multiple=True, metavar="RULE", help="Only what these rules find."
+        "--select",
+        "selected",
+        shell_complete=rules,
+        multiple=True,
+        metavar="RULE",
+        help="Only these rules.",
     ),
     click.option(
-        "--ignore", "ignored", multiple=True, metavar="RULE", help="Not what these rules find."
+        "--ignore",
+        "ignored",
+        shell_complete=rules,
+        multiple=True,
+        metavar="RULE",
+        help="Not these rules.",
     ),
 )
 """Which rules' findings are planned for."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
-from vnicaudit.cli.options.output import Format, output_options, run_format_option
+from vnicaudit.cli.options.output import Format, format_option, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.remedy import (
     RemedyOptions,
@@ -16,6 +16,7 @@ from vnicaudit.cli.options.remedy import (
     mode_option,
     run_context,
 )
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import telling
@@ -63,21 +64,21 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
     schedule: ScheduleOptions
 
 
-@click.command("rollback", epilog=_EPILOG)
+@click.command("rollback", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("run", metavar="RUN", shell_complete=run_ids)
 @click.option(
     "--domain",
     "domains",
     multiple=True,
     metavar="NAME",
-    help="Only this domain, server, image or flavor (name or UUID).",
+    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
 )
-@click.option("--nic", "macs", multiple=True, metavar="MAC", help="Only this NIC.")
+@click.option("--nic", "macs", multiple=True, metavar="MAC", help="Only this NIC. Repeatable.")
 @click.option(
     "--over-edits",
     is_flag=True,
-    help="Also where somebody changed the definition since: only the NIC is put back then. Of "
-    "servers and images: also where somebody set the property since.",
+    help="Roll back even if the definition was edited since; restores only the NIC. Of "
+    "servers and images: even if somebody set the property since.",
 )
 @click.option(
     "--restore",
@@ -87,7 +88,7 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
     "With --mode next-boot unless another is given.",
 )
 @mode_option(None)
-@run_format_option
+@format_option
 @change_options
 @nova_manage_options
 @state_option

@@ -17,6 +17,7 @@ from vnicaudit.cli.options.output import (
 )
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.remedy import RemedyOptions, connection_options, run_context
+from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder, state_option
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell, telling
@@ -81,7 +82,7 @@ class RunsOptions(RemedyOptions, frozen=True, kw_only=True):
     format: Format
 
 
-@click.command("runs", epilog=_EPILOG)
+@click.command("runs", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=run_ids)
 @click.option(
     "--verify",

@@ -69,6 +69,12 @@ def read_bytes(
             yield _with_holes(document, element, domain)
 
 
+def definition_root(definition: str) -> XmlElement:
+    """The root of a definition that libvirt hands out. Raises TargetError."""
+    known = _shapes.root(definition)
+    return known if known is not None else next(documents(definition.encode(), "libvirt")).root
+
+
 class _Root(NamedTuple):
     """A root, and the number of lines before its document."""
 
@@ -78,7 +84,7 @@ class _Root(NamedTuple):
 
 def _root_of_known_shape(data: bytes, shapes: Shapes) -> _Root | None:
     """The root of a file that is one plain document of a known shape; None for any other."""
-    if len(data) > LARGEST or not data.startswith(b"<"):
+    if len(data) > LARGEST or not data.startswith(b"<"):  # or it would be decoded for nothing
         return None
     try:
         text = data.decode()

@@ -17,14 +17,14 @@ _STEP = r"(?:\{[^}]*\})?[^/{}]+"
 
 class ShapedNode(msgspec.Struct, gc=False):
     """An element of a shape. ``attributes`` and ``text``: where among the values they stand; a text
-    that all documents have alike itself. ``named``: the children, by their names."""
+    that all documents have alike itself. ``by_name``: the children, by their names."""
 
     tag: str
     line: int
     attributes: dict[str, int]
     text: int | str | None
     children: tuple[ShapedNode, ...]
-    named: dict[str, list[ShapedNode]]
+    by_name: dict[str, list[ShapedNode]]
 
 
 class ShapedElement(msgspec.Struct, frozen=True, gc=False):
@@ -36,12 +36,12 @@ class ShapedElement(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def tag(self) -> str:
-        """Its name, with its namespace in braces."""
+        """The name, with its namespace in braces."""
         return self.node.tag
 
     @property
     def sourceline(self) -> int:
-        """Its line in the document."""
+        """The line of the element in its document."""
         return self.node.line
 
     @property
@@ -68,7 +68,7 @@ class ShapedElement(msgspec.Struct, frozen=True, gc=False):
         return default if slot is None else self.values[slot]
 
     def items(self) -> list[tuple[str, str]]:
-        """Its attributes, in their order."""
+        """Attributes, in the order of the document."""
         values = self.values
         return [(name, values[slot]) for name, slot in self.node.attributes.items()]
 
@@ -80,7 +80,7 @@ class ShapedElement(msgspec.Struct, frozen=True, gc=False):
         """The elements at a path of names."""
         nodes = [self.node]
         for step in re.findall(_STEP, path):
-            nodes = [child for node in nodes for child in node.named.get(step, ())]
+            nodes = [child for node in nodes for child in node.by_name.get(step, ())]
         return map(ShapedElement, nodes, repeat(self.values))
 
     def iterchildren(self, *tags: str) -> Iterator[ShapedElement]:
@@ -88,7 +88,7 @@ class ShapedElement(msgspec.Struct, frozen=True, gc=False):
         node = self.node
         children: Sequence[ShapedNode] = node.children
         if "*" not in tags:
-            kinds = [node.named[tag] for tag in tags if tag in node.named]
+            kinds = [node.by_name[tag] for tag in tags if tag in node.by_name]
             children = kinds[0] if len(kinds) == 1 else [n for n in children if n.tag in tags]
         return map(ShapedElement, children, repeat(self.values))
 

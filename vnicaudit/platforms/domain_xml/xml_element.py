@@ -14,7 +14,7 @@ class XmlElement(Protocol):
 
     @property
     def tag(self) -> object:
-        """Its name, with its namespace in braces; no string for what is no element."""
+        """The name, with its namespace in braces; no string for what is no element."""
 
     @property
     def text(self) -> str | None:
@@ -22,7 +22,7 @@ class XmlElement(Protocol):
 
     @property
     def sourceline(self) -> int | None:
-        """Its line in the document."""
+        """The line of the element in its document."""
 
     def __len__(self) -> int: ...
 
@@ -35,7 +35,7 @@ class XmlElement(Protocol):
     def get(self, key: str, default: T, /) -> str | T: ...
 
     def items(self) -> list[tuple[str, str]]:
-        """Its attributes, in their order."""
+        """Attributes, in the order of the document."""
 
     def find(self, path: str, /) -> XmlElement | None:
         """The first of :meth:`iterfind`."""

@@ -33,6 +33,7 @@ from vnicaudit.platforms.kubevirt.objects import (
     text_at,
 )
 from vnicaudit.platforms.kubevirt.references import Key, Referred, key_of
+from vnicaudit.platforms.kubevirt.suppressions import suppressions_of
 from vnicaudit.text.yaml_nodes import Sequence, YamlPlace
 
 _WHOLE = (
@@ -99,6 +100,7 @@ def domain_of(found: Object, known: list[Referred], target: str) -> Domain | Non
         nics=nics,
         known_by=None if beside is None else FromManifest(beside),
         unjudged=_WHOLE.format(lacks) if lacks else "",
+        suppressions=suppressions_of(found),
     )
 
 

@@ -10,16 +10,15 @@ import os
 from collections.abc import Mapping
 
 import msgspec
-from lxml import etree
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import DefinitionForm, Domain, DomainState, LiveFacts, PendingChanges
 from vnicaudit.model.host import Network
 from vnicaudit.model.location import Location
 from vnicaudit.model.report import LostRead, ReadError
-from vnicaudit.platforms.domain_xml.documents import documents
 from vnicaudit.platforms.domain_xml.likeness import on_way_back
-from vnicaudit.platforms.domain_xml.read import domain_of
+from vnicaudit.platforms.domain_xml.read import definition_root, domain_of
+from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 from vnicaudit.platforms.libvirt.agent import GuestFacts, channel_state, with_agent
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.connection import explain
@@ -119,12 +118,12 @@ def domain_from(fetched: Fetched, around: Surroundings) -> Domain | ReadError:
 
 def _domain_from(fetched: Fetched, around: Surroundings) -> Domain:
     running = fetched.state.active or False
-    root = _root(fetched.definition)
+    root = definition_root(fetched.definition)
     domain = _domain(root, around, fetched.state, form="live" if running else "dump")
     if not running:
         return domain
     if fetched.persistent is not None:
-        later = _domain(_root(fetched.persistent), around, None, form="dump")
+        later = _domain(definition_root(fetched.persistent), around, None, form="dump")
         domain = msgspec.structs.replace(
             domain,
             live=LiveFacts(
@@ -145,7 +144,7 @@ def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition 
             text = "" if fetched.state.active else fetched.definition
         if not text:
             return JudgedDefinition(running, running, b"")
-        later = _domain(_root(text), around, fetched.state, form="dump", xpath="/domain")
+        later = _domain(definition_root(text), around, fetched.state, form="dump", xpath="/domain")
     except TargetError as error:
         return ReadError(f"a domain's definition: {error.message}")
     declared = msgspec.structs.replace(later.declared, readiness=running.declared.readiness)
@@ -156,12 +155,8 @@ def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition 
     return JudgedDefinition(running, later, text.encode(), way_back)
 
 
-def _root(text: str) -> etree._Element:
-    return next(documents(text.encode(), "libvirt")).root
-
-
 def _domain(
-    root: etree._Element,
+    root: XmlElement,
     around: Surroundings,
     state: DomainState | None,
     *,

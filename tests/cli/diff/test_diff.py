@@ -1,0 +1,112 @@
+"""``vnicaudit diff`` of reports that audits wrote."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import inside
+
+DOMAIN = """<domain type='kvm'><name>{name}</name><uuid>{uuid}</uuid><vcpu>1</vcpu>
+<os><type arch='x86_64' machine='pc'>hvm</type></os>
+<devices><interface type='bridge'><mac address='52:54:00:00:00:0{number}'/><source bridge='b'/>
+<model type='{model}'/></interface></devices></domain>"""
+
+
+def define(folder: Path, **models: str) -> None:
+    """A definition for each guest, with one NIC of that model."""
+    for number, (name, model) in enumerate(sorted(models.items())):
+        uuid = f"00000000-0000-4000-8000-00000000000{number}"
+        text = DOMAIN.format(name=name, uuid=uuid, number=number, model=model)
+        (folder / f"{name}.xml").write_text(text)
+
+
+@pytest.fixture
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with old.json and new.json: one guest was fixed, one was spoiled."""
+    monkeypatch.chdir(tmp_path)
+    guests = tmp_path / "guests"
+    guests.mkdir()
+    define(guests, fixed="rtl8139", same="rtl8139", spoiled="virtio")
+    inside("audit", "guests", "-o", "old.json")
+    define(guests, fixed="virtio", same="rtl8139", spoiled="e1000")
+    inside("audit", "guests", "-o", "new.json")
+    return tmp_path
+
+
+def states(*arguments: str | Path) -> tuple[int, set[tuple[str, str]]]:
+    """The exit code, and each finding on a model of a NIC with its state."""
+    done = inside("diff", *arguments, "--format", "json")
+    found = json.loads(done.stdout)["findings"]
+    on_model = {"VNIC001", "VNIC002"}
+    return done.returncode, {
+        (one["state"], one["finding"]["nic"]["domain"])
+        for one in found
+        if one["finding"]["rule"] in on_model
+    }
+
+
+def test_new_gone_and_still_there(reports: Path) -> None:
+    del reports
+    expected = {("new", "spoiled"), ("gone", "fixed"), ("still", "same")}
+    assert states("old.json", "new.json") == (1, expected)
+    assert inside("diff", "old.json", "new.json", "--fail-on", "never").returncode == 0
+    assert inside("diff", "new.json", "new.json").returncode == 0
+
+
+def test_what_was_not_read_again_is_not_gone(reports: Path) -> None:
+    guest = reports / "guests/fixed.xml"
+    guest.write_text(guest.read_text()[:-9])  # its last tag was not written
+    inside("audit", "guests", "-o", "broken.json")
+    code, found = states("old.json", "broken.json")
+    assert code == 4
+    assert ("unknown", "fixed") in found
+    (reports / "elsewhere").mkdir()
+    define(reports / "elsewhere", other="virtio")
+    inside("audit", "elsewhere", "-o", "elsewhere.json")
+    assert states("old.json", "elsewhere.json") == (
+        4,
+        {("unknown", "fixed"), ("unknown", "same")},
+    )
+
+
+def test_what_is_suppressed_is_accepted(reports: Path) -> None:
+    (reports / "vnicaudit.toml").write_text(
+        "[[suppress]]\nrule = 'VNIC001'\ndomain = 'fixed'\nreason = 'r'\nuntil = 2999-01-01\n"
+    )
+    define(reports / "guests", fixed="rtl8139", same="rtl8139", spoiled="virtio")
+    inside("audit", "guests", "-o", "accepted.json")
+    assert states("old.json", "accepted.json") == (0, {("accepted", "fixed"), ("still", "same")})
+
+
+def test_worse_is_as_bad_as_new(reports: Path) -> None:
+    report = json.loads((reports / "new.json").read_text())
+    for one in report["findings"]:
+        one["severity"] = "info"
+    (reports / "milder.json").write_text(json.dumps(report))
+    done = inside("diff", "milder.json", "new.json")
+    assert done.returncode == 1
+    assert "worse than before" in done.stdout.splitlines()[0]
+
+
+def test_text_csv_and_markdown(reports: Path) -> None:
+    text = inside("diff", "old.json", "new.json").stdout
+    assert "\nNew:\n" in text
+    assert "\nStill there:\n" not in text
+    assert "\nStill there:\n" in inside("diff", "old.json", "new.json", "-v").stdout
+    inside("diff", "old.json", "new.json", "-o", "change.csv")
+    rows = list(csv.DictReader(io.StringIO((reports / "change.csv").read_text())))
+    assert {row["state"] for row in rows} == {"new", "gone", "still"}
+    assert "| new |" in inside("diff", "old.json", "new.json", "--format", "markdown").stdout
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"schema": "vnicaudit.nics/1"}', "\0"])
+def test_a_file_that_is_no_report(reports: Path, text: str) -> None:
+    (reports / "no.json").write_text(text)
+    done = inside("diff", "old.json", "no.json")
+    assert done.returncode == 2
+    assert "no.json: not " in done.stderr

@@ -1,0 +1,134 @@
+"""``vnicaudit doctor``: real sockets, real permissions, extras as setup.cfg has them."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import inside
+from vnicaudit.cli.doctor.extras import EXTRAS
+from vnicaudit.cli.doctor.machine_checks import (
+    check_clouds,
+    check_libvirt,
+    check_qemu,
+    check_state,
+    check_vhost_net,
+    is_complete,
+)
+from vnicaudit.cli.wiring.machine import AuditMachine, this_machine
+
+ROOT = Path(__file__).parents[3]
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Without the rights of root, as far as files go; of another user the test goes on as it is."""
+    user = os.geteuid()
+    if user == 0:
+        os.setresuid(65534, 65534, 0)
+    try:
+        yield
+    finally:
+        if user == 0:
+            os.setresuid(0, 0, 0)
+
+
+def test_extras_are_those_of_the_package() -> None:
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    assert set(EXTRAS) == set(setup["options.extras_require"]) - {"all"}
+
+
+def test_no_libvirt(tmp_path: Path) -> None:
+    assert check_libvirt(tmp_path).result == "absent"
+
+
+def test_a_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("libvirt")
+    monkeypatch.chdir(tmp_path)  # the address of a socket is short
+    tmp_path.chmod(0o755)
+    for folder in list(tmp_path.parents)[:2]:
+        folder.chmod(0o755)
+    with closing(socket.socket(socket.AF_UNIX)) as server:
+        server.bind("libvirt-sock-ro")
+        Path("libvirt-sock-ro").chmod(0o777)
+        assert check_libvirt(tmp_path).result == "ok"
+        Path("libvirt-sock-ro").chmod(0o700 if os.geteuid() == 0 else 0o000)
+        with as_nobody():
+            denied = check_libvirt(tmp_path)
+    assert denied.result == "problem"
+    assert "permission denied" in denied.message
+    assert "libvirt" in denied.remedy
+
+
+@pytest.mark.parametrize(
+    ("machine", "qemu", "vhost"),
+    [
+        (AuditMachine(True, 0, 0, hidden=False), "absent", "ok"),
+        (AuditMachine(True, 2, 0, hidden=False), "ok", "ok"),
+        (AuditMachine(None, 2, 1, hidden=False), "problem", "problem"),
+        (AuditMachine(None, 0, 0, hidden=False), "absent", "absent"),
+        (AuditMachine(False, 0, 0, hidden=True), "problem", "absent"),
+        (AuditMachine(False, 1, 0, hidden=False), "ok", "absent"),
+    ],
+)
+def test_qemu_and_vhost_net(machine: AuditMachine, qemu: str, vhost: str) -> None:
+    checks = (check_qemu(machine), check_vhost_net(machine))
+    assert tuple(check.result for check in checks) == (qemu, vhost)
+    assert is_complete(checks) == ("problem" not in (qemu, vhost))
+
+
+def test_processes_of_a_machine(tmp_path: Path) -> None:
+    """A tree like /proc, with two QEMUs, one of which shows no descriptors."""
+    for pid in ("1", "7", "8"):
+        (tmp_path / "proc" / pid).mkdir(parents=True)
+    for pid in ("7", "8"):
+        words = b"/usr/bin/qemu-system-x86_64\0-name\0a\0"
+        (tmp_path / "proc" / pid / "cmdline").write_bytes(words)
+        (tmp_path / "proc" / pid / "fd").mkdir()
+    (tmp_path / "proc/8/fd").chmod(0o700 if os.geteuid() == 0 else 0o000)
+    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
+        folder.chmod(0o755)
+    with as_nobody():
+        found = this_machine(str(tmp_path))
+    assert (found.qemus, found.closed, found.hidden) == (2, 1, False)
+
+
+def test_clouds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_CONFIG_HOME", "OS_CLIENT_CONFIG_FILE", "OS_AUTH_URL"):
+        monkeypatch.delenv(name, raising=False)
+    assert check_clouds().result == "absent"
+    (tmp_path / "clouds.yaml").write_text("clouds: {a: {}, b: {}}\n")
+    assert "openstack:a, openstack:b" in check_clouds().message
+
+
+def test_the_state_folder(tmp_path: Path) -> None:
+    assert check_state(str(tmp_path / "a/b")).result == "ok"
+    assert list(tmp_path.iterdir()) == []
+    closed = tmp_path / "closed"
+    closed.mkdir(0o500 if os.geteuid() else 0o700)
+    with as_nobody():
+        assert check_state(str(closed / "state")).result == "absent"
+
+
+def test_text_and_json_are_of_the_same_checks(tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    done = inside("doctor", "--format", "json", "--state", state)
+    report = json.loads(done.stdout)
+    assert report["schema"] == "vnicaudit.doctor/1"
+    problems = [one["name"] for one in report["checks"] if one["result"] == "problem"]
+    assert (done.returncode, report["complete"]) == ((4, False) if problems else (0, True))
+    text = inside("doctor", "--state", state).stdout
+    assert all(f" {one['name']}" in text for one in report["checks"])
+    quiet = inside("doctor", "--state", state, "-q").stdout
+    assert quiet.count("problem ") >= len(problems)
+    assert quiet == "" or problems

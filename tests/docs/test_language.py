@@ -1,0 +1,147 @@
+"""Help, the README and the pages keep to the words of docs/reference/words.md: phrases that were
+put right stay away, and a word that has one meaning gets no other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree
+
+import click
+import pytest
+
+from docs import generate_cli
+from tests.docs.pages import ROOT, pages
+from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
+from vnicaudit.cli.main import cli
+
+BANNED: Final = {
+    r"beginnings of ids": "prefixes of ids",
+    r"\b(also )?what is in order\b": "what passed",
+    r"\bwho(se|m)? end was not seen\b": "whose result is unknown",
+    r"\bgive (a|the) (live )?host up\b": "timeout",
+    r"\bnobody is there to (be asked|answer)\b": "not a terminal",
+    r"\bnot a word (of )?why\b": "no error output",
+    r"\b(carry|carries|carried) (a|the|that|this) (plan|file) out\b": "apply",
+    r"\bplan is carried out\b": "apply",
+    r"\bcarr(y|ies) out a plan\b": "apply",
+    r"\btakes? (a|the|an earlier) (run|one) back\b": "undo",
+    r"\bhear of what is new\b": "report only new findings",
+    r"\bset otherwise than the most of\b": "configured differently from most of",
+    r"\bsay it behind\b": "append",
+    r"\bcannot be said of\b": "is unknown for",
+    r"\bpip install '?vnicaudit\b": "nothing is published on an index: from a checkout",
+}
+"""A phrase (a regular expression, whatever its case) -> what to write."""
+SECOND_MEANINGS: Final = {
+    r"\b(rule|judging|apply|planning) engine\b": "engine: a load generator, or what reads a fleet",
+    r"\b(is|are|as) a wish\b": "wish: a proposed change",
+    r"\brun sheet\b": "sheet: a run",
+    r"\b(before|as) (a|the) baseline measurement\b": "baseline: accepted findings",
+    r"\btarget (model|type)\b": "target: what is named on the command line; NIC type",
+    r"\biptables-like\b": "target: what is named on the command line",
+    r"\ba second look\b(?! of)": "look: review",
+}
+"""A word of the glossary in another meaning -> the meaning that it has, or the word to use."""
+HELP_LEANS: Final = re.compile(r"(What|Where|Whether|Instead|Not|Nobody|These|It|The same|How)\b")
+"""Help of an option is an imperative or a noun: never a question, never a rest of a sentence."""
+PAGES: Final = [pytest.param(p, id=str(p.relative_to(ROOT))) for p in pages()]
+HISTORICAL: Final = ("CHANGELOG.md", "docs/decisions")
+"""They tell what was, in the words of that day."""
+
+
+def faults(text: str) -> list[str]:
+    """Phrases of a text that are banned, each with what to write."""
+    squeezed = " ".join(text.split())
+    return [
+        f"{match[0]!r}: {better}"
+        for wrong, better in (BANNED | SECOND_MEANINGS).items()
+        for match in re.finditer(wrong, squeezed, re.IGNORECASE)
+    ]
+
+
+def without_blocks(text: str) -> str:
+    """A page without its fenced blocks: output that is shown is held where it is made."""
+    return re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def commands(group: click.Group, context: click.Context) -> Iterator[tuple[str, click.Command]]:
+    """Path and command of all commands and groups below a group."""
+    for name, command in generate_cli.members(group, context):
+        inner = click.Context(command, parent=context, info_name=name)
+        yield inner.command_path, command
+        if isinstance(command, click.Group):
+            yield from commands(command, inner)
+
+
+ALL: Final = dict(commands(cli, click.Context(cli, info_name="vnicaudit")))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_have_no_banned_phrase(page: Path) -> None:
+    if not str(page.relative_to(ROOT)).startswith(HISTORICAL):
+        assert faults(without_blocks(page.read_text("utf-8"))) == []
+
+
+@pytest.mark.parametrize("path", ALL)
+def test_help_has_no_banned_phrase(path: str) -> None:
+    command = ALL[path]
+    assert faults(f"{command.help} {command.epilog} {command.short_help}") == []
+    for option in command.params:
+        if isinstance(option, click.Option) and not option.hidden:
+            text = option.help or ""
+            assert faults(text) == [], f"{path} {option.opts}"
+            assert not HELP_LEANS.match(text), f"{path} {option.opts}: {text}"
+
+
+def test_titles_of_rules_have_no_banned_phrase() -> None:
+    catalogue = shipped_catalogue()
+    for rule_id in rule_ids():
+        assert faults(catalogue.info(rule_id).summary) == [], rule_id
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Carry a plan out.", 1),
+        ("The rule engine reads\nfiles.", 1),
+        ("a bench engine", 0),
+        ("pip install 'vnicaudit[libvirt]'", 1),
+        ("pip install '.[libvirt]'", 0),
+    ],
+)
+def test_phrases_are_found_over_ends_of_lines(text: str, count: int) -> None:
+    assert len(faults(text)) == count
+
+
+def test_each_page_has_its_place_in_the_sidebar_once() -> None:
+    """Sphinx tells of a page that has none, and not of one that has two."""
+    index = (ROOT / "docs/index.md").read_text("utf-8")
+    entries = re.findall(r"^[a-z][\w-]*(?:/[\w-]+)?$", index, re.MULTILINE)
+    written = {
+        path.relative_to(ROOT / "docs").with_suffix("").as_posix()
+        for path in (ROOT / "docs").glob("**/*.md")
+        if "_build" not in path.parts
+    }
+    inner = {name for name in written if re.match(r"(rules/VNIC|decisions/\d)", name)}
+    assert sorted(entries) == sorted(written - inner - {"index"})
+
+
+def test_pictures_are_well_formed_and_know_dark_and_light() -> None:
+    pictures = sorted((ROOT / "docs/images").glob("*.svg"))
+    assert pictures
+    for picture in pictures:
+        text = picture.read_text("utf-8")
+        root = ElementTree.fromstring(text)
+        assert root.find("{*}title") is not None
+        assert root.find("{*}desc") is not None
+        assert "prefers-color-scheme: dark" in text
+        assert "href" not in text.replace("xlink", "")
+
+
+def test_pictures_on_pages_are_there() -> None:
+    for page in pages():
+        for target in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"

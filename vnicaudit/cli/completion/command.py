@@ -1,0 +1,109 @@
+"""``vnicaudit completion``: the script of a shell, printed or installed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import click
+import msgspec
+
+from vnicaudit.base.new_file import replaced
+from vnicaudit.cli.completion.shells import SHELLS, Shell, script
+from vnicaudit.cli.options.output import OutputOptions, output_options
+from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.sections import SectionedCommand
+from vnicaudit.cli.output.stdout import emit
+from vnicaudit.errors import UsageError
+
+_EPILOG = """\b
+Examples:
+  vnicaudit completion install                 for the shell that you log in with
+  vnicaudit completion install --shell fish
+  vnicaudit completion bash                    print the script
+  eval "$(vnicaudit completion bash)"          for this shell alone
+
+\b
+Exit codes: 0, or 2 usage, or where the file could not be written."""
+
+_ZSH_HINT = """\
+If Tab completes no command then, add this to {rc}:
+  fpath+=({folder}); autoload -Uz compinit; compinit
+"""
+
+
+class CompletionOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit completion``."""
+
+    action: Literal["bash", "zsh", "fish", "install"]
+    shell: Shell | None
+    output: OutputOptions
+
+
+@click.command("completion", cls=SectionedCommand, epilog=_EPILOG)
+@click.argument(
+    "action",
+    metavar="{bash|zsh|fish|install}",
+    type=click.Choice([*SHELLS, "install"]),
+)
+@click.option(
+    "--shell",
+    type=click.Choice(SHELLS),
+    help="Install for this shell.  [default: the one that SHELL names]",
+)
+@output_options
+@as_record(CompletionOptions)
+def command(options: CompletionOptions) -> int:
+    """Print the completion script of a shell, or install it where that shell looks.
+
+    `install` writes one file below your home, says which one, and changes nothing else.
+    """
+    program = click.get_current_context().find_root().command
+    if options.action != "install":
+        emit(script(options.action, program))
+        return 0
+    shell = options.shell or _login_shell()
+    place = place_of(shell)
+    _install(place, script(shell, program))
+    emit(f"Wrote {place}\n")
+    if not options.output.quiet:
+        emit(f"Open a new {shell}; Tab then completes vnicaudit.\n")
+        if shell == "zsh":
+            folder = Path(os.environ.get("ZDOTDIR") or Path.home())
+            emit(_ZSH_HINT.format(rc=folder / ".zshrc", folder=place.parent))
+    return 0
+
+
+def place_of(shell: Shell) -> Path:
+    """The file that a shell of this user reads the completion of ``vnicaudit`` from."""
+    if shell == "bash":
+        named = os.environ.get("BASH_COMPLETION_USER_DIR", "").split(":")[0]
+        folder = Path(named) if named else _xdg("XDG_DATA_HOME", ".local/share") / "bash-completion"
+        return folder / "completions" / "vnicaudit"
+    if shell == "zsh":
+        return Path(os.environ.get("ZDOTDIR") or Path.home()) / ".zfunc" / "_vnicaudit"
+    return _xdg("XDG_CONFIG_HOME", ".config") / "fish" / "completions" / "vnicaudit.fish"
+
+
+def _xdg(variable: str, otherwise: str) -> Path:
+    return Path(os.environ.get(variable) or Path.home() / otherwise)
+
+
+def _login_shell() -> Shell:
+    """Raises UsageError where ``SHELL`` is none of those that are completed."""
+    name = os.path.basename(os.environ.get("SHELL", ""))
+    for shell in SHELLS:
+        if name == shell:
+            return shell
+    raise UsageError(f"SHELL names no shell that is supported: add --shell {'|'.join(SHELLS)}")
+
+
+def _install(place: Path, text: str) -> None:
+    """Raises UsageError where it cannot be written."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with replaced(str(place)) as stream:
+            stream.write(text.encode())
+    except OSError as error:
+        raise UsageError(f"{error.filename or place}: {error.strerror}") from None

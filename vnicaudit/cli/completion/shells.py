@@ -1,0 +1,169 @@
+"""The scripts of bash, zsh and fish, and how each is answered.
+
+click has such scripts; they offer no file beside other words, no word with a colon in bash, and cut
+a description at its first comma in fish.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar, Literal
+
+import click
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
+    add_completion_class,
+    split_arg_string,
+)
+
+from vnicaudit.cli.completion import COMPLETES
+
+Shell = Literal["bash", "zsh", "fish"]
+SHELLS: tuple[Shell, ...] = ("bash", "zsh", "fish")
+
+# Readline takes the part behind a colon for a word of its own. Where only files are left it
+# completes them itself: it knows how to quote them.
+_BASH = r"""# completion of vnicaudit for bash 4.4 and later, by: vnicaudit completion bash
+%(complete_func)s() {
+    local line=${COMP_LINE:0:COMP_POINT} word before= type value files=
+    word=${line##*[[:space:]]}
+    if [[ $COMP_WORDBREAKS == *:* && $word == *:* && $word != *[\'\"\\]* ]]; then
+        before=${word%%"${word##*:}"}
+    fi
+    COMPREPLY=()
+    while IFS=, read -r type value; do
+        case $type in
+            plain) COMPREPLY+=("${value#"$before"}") ;;
+            file | dir) files=$type ;;
+        esac
+    done < <(COMP_WORDS=$line %(complete_var)s=bash_complete "$1" 2>/dev/null)
+    if [[ -z $files ]]; then
+        return 0
+    elif (( ${#COMPREPLY[@]} == 0 )); then
+        if [[ $files == dir ]]; then compopt -o dirnames; else compopt -o default; fi
+    else
+        while IFS= read -r value; do
+            if [[ -d $value ]]; then value+=/; fi
+            COMPREPLY+=("${value#"$before"}")
+        done < <(compgen -f -- "$word")
+    fi
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+_ZSH = r"""#compdef %(prog_name)s
+# completion of vnicaudit for zsh, by: vnicaudit completion zsh
+%(complete_func)s() {
+    local -a plain described answer
+    local type value meaning files=
+    answer=("${(@f)$(COMP_WORDS="${words[*]}" COMP_CWORD=$((CURRENT-1)) \
+        %(complete_var)s=zsh_complete ${~words[1]} 2>/dev/null)}")
+    for type value meaning in "${answer[@]}"; do
+        case $type in
+            plain)
+                if [[ $meaning == _ ]]; then plain+=("$value")
+                else described+=("${value//:/\\:}:$meaning"); fi ;;
+            file | dir) files=$type ;;
+        esac
+    done
+    if [[ $PREFIX == --*=* ]]; then compset -P '*='; fi
+    if (( $#described )); then _describe -V vnicaudit described; fi
+    if (( $#plain )); then compadd -V vnicaudit -a plain; fi
+    case $files in
+        file) _files ;;
+        dir) _files -/ ;;
+    esac
+}
+if [[ $funcstack[1] == _%(prog_name)s ]]; then
+    %(complete_func)s "$@"
+else
+    compdef %(complete_func)s %(prog_name)s
+fi
+"""
+
+_FISH = r"""# completion of vnicaudit for fish, by: vnicaudit completion fish
+function %(complete_func)s
+    set -lx COMP_WORDS (commandline -cp)
+    set -lx COMP_CWORD (commandline -ct)
+    set -lx %(complete_var)s fish_complete
+    set -l program (commandline -opc)[1]
+    set -l before (string match -r -- '^--[a-z-]+=' "$COMP_CWORD")
+    set -l word (string replace -r -- '^--[a-z-]+=' '' "$COMP_CWORD")
+    for line in ($program 2>/dev/null)
+        set -l parts (string split -m 1 , -- $line)
+        switch $parts[1]
+            case dir
+                for path in (__fish_complete_directories "$word" '')
+                    echo "$before$path"
+                end
+            case file
+                for path in (complete -C "'' $word")
+                    echo "$before$path"
+                end
+            case plain
+                echo "$before$parts[2]"
+        end
+    end
+end
+complete --no-files --keep-order --command %(prog_name)s --arguments "(%(complete_func)s)"
+"""
+
+
+class Bash(BashComplete):
+    """bash: COMP_WORDS is the command line up to the cursor, as it was typed."""
+
+    source_template: ClassVar[str] = _BASH
+
+    def source(self) -> str:
+        """The script; bash itself is not asked for its version."""
+        return ShellComplete.source(self)
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """The words before the cursor, and the one it is in."""
+        line = os.environ["COMP_WORDS"]
+        words = split_arg_string(line)[1:]
+        ended = line[-1:].isspace() and not line[:-1].endswith("\\")
+        return (words, "") if ended or not words else (words[:-1], words[-1])
+
+
+class Zsh(ZshComplete):
+    """zsh: three lines for each word."""
+
+    source_template: ClassVar[str] = _ZSH
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        """Kind, word, and what it is; ``_``: nothing is said of it."""
+        return f"{item.type}\n{item.value}\n{_one_line(item.help) or '_'}"
+
+
+class Fish(FishComplete):
+    """fish: a line for each word, with what it is behind a tab."""
+
+    source_template: ClassVar[str] = _FISH
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        """Kind and word, and what it is."""
+        meaning = _one_line(item.help)
+        return f"{item.type},{item.value}" + (f"\t{meaning}" if meaning else "")
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
+def register() -> None:
+    """Have click answer shells by these classes."""
+    for one in (Bash, Zsh, Fish):
+        add_completion_class(one, one.name)
+
+
+_CLASSES: dict[Shell, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
+
+
+def script(shell: Shell, program: click.Command) -> str:
+    """The script of a shell that completes ``vnicaudit``; ``program``: its group of commands."""
+    return _CLASSES[shell](program, {}, "vnicaudit", COMPLETES).source()

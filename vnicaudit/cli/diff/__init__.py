@@ -1,0 +1,1 @@
+"""``vnicaudit diff``: what changed between two reports of an audit."""

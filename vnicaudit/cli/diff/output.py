@@ -1,0 +1,120 @@
+"""The differences between two reports as text, JSON, CSV or Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from vnicaudit.base.wording import count
+from vnicaudit.cli.diff.compare import STATES, ReportDifference, State
+from vnicaudit.reports.history.lines import table
+from vnicaudit.reports.report_file import FileNicRef
+from vnicaudit.reports.safe import markdown, safe
+from vnicaudit.reports.table.csv import lines
+from vnicaudit.reports.table.markdown import table_text
+from vnicaudit.reports.table.model import Part, Row, Table
+from vnicaudit.reports.wrap import wrap
+from vnicaudit.reports.writer import Options
+
+SCHEMA = "vnicaudit.diff/1"
+
+_TITLES: dict[State, str] = {
+    "new": "new",
+    "worse": "worse than before",
+    "unknown": "not judged again",
+    "gone": "gone",
+    "accepted": "accepted since (suppressed)",
+    "still": "still there",
+}
+
+
+class ReportDifferences(msgspec.Struct, frozen=True):
+    """``vnicaudit.diff/1``: ``counts`` by state, what to know, and every finding."""
+
+    schema: str
+    old: str
+    new: str
+    counts: dict[str, int]
+    notes: tuple[str, ...]
+    findings: tuple[ReportDifference, ...]
+
+
+def differences(
+    old: str, new: str, found: Sequence[ReportDifference], notes: Sequence[str]
+) -> ReportDifferences:
+    """The record that all formats are written of; ``old`` and ``new`` name the files."""
+    states = Counter(one.state for one in found)
+    counts: dict[str, int] = {state: states[state] for state in STATES}
+    return ReportDifferences(SCHEMA, old, new, counts, tuple(notes), tuple(found))
+
+
+def as_text(one: ReportDifferences, options: Options) -> Iterator[str]:
+    """The counts first, then each state; what is still there only where ``verbose`` asks."""
+    yield wrap(f"{_summary(one)}", options.width, "", "  ")
+    for note in one.notes:
+        yield wrap(safe(f"Note: {note}"), options.width, "", "  ")
+    for state in STATES:
+        rows = [_row(each) for each in one.findings if each.state == state]
+        if rows and (state != "still" or options.verbose):
+            yield f"\n{_TITLES[state].capitalize()}:\n"
+            yield from table(_HEADS, rows, options)
+
+
+def as_json(one: ReportDifferences, options: Options) -> Iterator[str]:
+    """The record, whole."""
+    del options
+    yield msgspec.json.format(msgspec.json.encode(one)).decode() + "\n"
+
+
+def as_csv(one: ReportDifferences, options: Options) -> Iterator[str]:
+    """A line for each finding."""
+    del options
+    rows = [(each.state, *_row(each), each.finding.fingerprint) for each in one.findings]
+    yield lines([("state", *_HEADS, "fingerprint"), *rows])
+
+
+def as_markdown(one: ReportDifferences, options: Options) -> Iterator[str]:
+    """The counts, and a table; what is still there is counted only."""
+    del options
+    yield f"{markdown(_summary(one))}\n\n"
+    for note in one.notes:
+        yield f"Note: {markdown(note)}\n\n"
+    rows = [
+        Row((_TITLES[each.state], *(Part(cell or "").text for cell in _row(each))))
+        for each in one.findings
+        if each.state != "still"
+    ]
+    if rows:
+        yield from table_text(Table("", ("state", *_HEADS), tuple(rows)))
+
+
+FORMATS: dict[str, Callable[[ReportDifferences, Options], Iterator[str]]] = {
+    "text": as_text, "json": as_json, "csv": as_csv, "markdown": as_markdown,
+}  # fmt: skip
+
+_HEADS = ("severity", "rule", "about", "NIC", "where", "problem")
+
+
+def _row(one: ReportDifference) -> tuple[str, ...]:
+    finding = one.finding
+    severity = f"{one.before} → {finding.severity}" if one.state == "worse" else finding.severity
+    problem = f"{finding.message} ({one.reason})" if one.reason else finding.message
+    about = finding.nic.domain or ""
+    return severity, finding.rule, about, _nic(finding.nic), str(finding.location), problem
+
+
+def _nic(nic: FileNicRef) -> str:
+    return nic.mac or ("" if nic.index is None else f"#{nic.index}")
+
+
+def _summary(one: ReportDifferences) -> str:
+    parts = [f"{number:,} {_TITLES[state]}" for state, number in _counted(one) if number]
+    total = count(sum(one.counts.values()), "finding")
+    return f"{total}: {', '.join(parts)}" if parts else "No findings in either report"
+
+
+def _counted(one: ReportDifferences) -> Iterator[tuple[State, int]]:
+    for state in STATES:
+        yield state, one.counts[state]

@@ -1,0 +1,51 @@
+"""The optional packages: what each is for, and which are installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from vnicaudit.cli.doctor.check import DoctorCheck
+
+
+class Extra(NamedTuple):
+    """``modules``: what is imported where the extra is needed."""
+
+    modules: tuple[str, ...]
+    purpose: str
+
+
+EXTRAS = {
+    "libvirt": Extra(("libvirt",), "live hypervisors (qemu:///system)"),
+    "openstack": Extra(("openstack",), "clouds (openstack:CLOUD)"),
+    "hosts": Extra(("testinfra",), "ssh:// and other endpoints of bench"),
+    "charts": Extra(("matplotlib",), "charts of measurements"),
+    "history": Extra(("sqlalchemy", "alembic"), "the history of a fleet"),
+    "parquet": Extra(("sqlalchemy", "alembic", "pyarrow"), "exports as Parquet"),
+    "postgresql": Extra(("sqlalchemy", "alembic", "psycopg"), "a history in PostgreSQL"),
+    "dask": Extra(("distributed",), "fleet audit --engine dask"),
+    "serve": Extra(("sqlalchemy", "alembic", "prometheus_client"), "fleet serve --metrics"),
+}
+"""As setup.cfg has them."""
+
+
+def is_installed(extra: str) -> bool:
+    """True where all modules of an extra are there; none is imported."""
+    return all(find_spec(module) is not None for module in EXTRAS[extra].modules)
+
+
+def install(extra: str) -> str:
+    """The command that installs an extra."""
+    return f"pip install 'vnicaudit[{extra}]'"
+
+
+def check_extras() -> list[DoctorCheck]:
+    """One check for each extra: those that are missing are no problem by themselves."""
+    return [
+        DoctorCheck(f"extra {name}", "ok", f"installed: {extra.purpose}")
+        if is_installed(name)
+        else DoctorCheck(
+            f"extra {name}", "absent", f"not installed: {extra.purpose}", "", install(name)
+        )
+        for name, extra in EXTRAS.items()
+    ]

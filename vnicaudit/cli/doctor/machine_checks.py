@@ -1,0 +1,96 @@
+"""Checks of this machine: libvirt's sockets, QEMU in /proc, vhost-net, clouds, the state folder.
+Nothing is connected to: a connection may start libvirt."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from vnicaudit.base.wording import count
+from vnicaudit.cli.doctor.check import DoctorCheck
+from vnicaudit.cli.doctor.extras import install, is_installed
+from vnicaudit.cli.options.clouds import cloud_names
+from vnicaudit.cli.wiring.machine import AuditMachine
+
+_SOCKETS = ("virtqemud-sock-ro", "libvirt-sock-ro")
+_LIVE_NICS = "the NICs of this hypervisor's domains (files in /etc/libvirt/qemu are)"
+
+
+def check_libvirt(folder: Path = Path("/run/libvirt")) -> DoctorCheck:
+    """The read-only socket of qemu:///system, of virtqemud or libvirtd."""
+    sockets = [folder / name for name in _SOCKETS if os.path.lexists(folder / name)]
+    if not sockets:
+        return DoctorCheck("libvirt", "absent", f"no socket in {folder}: libvirt does not run here")
+    if not is_installed("libvirt"):
+        missing = f"{sockets[0]}: libvirt-python is missing"
+        return DoctorCheck("libvirt", "problem", missing, _LIVE_NICS, install("libvirt"))
+    open_ones = [one for one in sockets if os.access(one, os.W_OK)]
+    if open_ones:
+        return DoctorCheck("libvirt", "ok", f"qemu:///system by {open_ones[0]}")
+    denied = f"{sockets[0]}: permission denied"
+    remedy = "run as root, or join the group of the socket (often libvirt)"
+    return DoctorCheck("libvirt", "problem", denied, _LIVE_NICS, remedy)
+
+
+def check_qemu(machine: AuditMachine) -> DoctorCheck:
+    """QEMU's processes: their open descriptors prove vhost."""
+    unknown = "vhost, queues and rings as they really are; the definitions are judged"
+    if machine.hidden:
+        hidden = "processes of other users are hidden (hidepid)"
+        return DoctorCheck("/proc", "problem", hidden, unknown, "run as root")
+    if not machine.qemus:
+        return DoctorCheck("/proc", "absent", "no QEMU runs here, or none that can be seen")
+    seen = count(machine.qemus, "running QEMU")
+    if not machine.closed:
+        return DoctorCheck("/proc", "ok", f"{seen}, descriptors can be read")
+    closed = f"{seen}; descriptors of {machine.closed} cannot be read"
+    return DoctorCheck("/proc", "problem", closed, unknown, "run as root")
+
+
+def check_vhost_net(machine: AuditMachine) -> DoctorCheck:
+    """The kernel's vhost-net; that it is missing is for an audit to find."""
+    if machine.vhost_net is None:
+        message = "cannot be told: the device or the kernel's modules cannot be seen"
+        if not machine.qemus:
+            return DoctorCheck("/dev/vhost-net", "absent", message)
+        remedy = "run on the host itself, not in a container"
+        return DoctorCheck(
+            "/dev/vhost-net", "problem", message, "whether vhost-net is there", remedy
+        )
+    if machine.vhost_net:
+        return DoctorCheck("/dev/vhost-net", "ok", "the kernel has vhost-net")
+    return DoctorCheck(
+        "/dev/vhost-net", "absent", "this kernel has no vhost-net: QEMU itself carries each packet"
+    )
+
+
+def check_clouds() -> DoctorCheck:
+    """The clouds of clouds.yaml."""
+    names = [name for name, _file in cloud_names()]
+    if os.environ.get("OS_AUTH_URL"):
+        names.append("envvars")
+    if not names:
+        return DoctorCheck("openstack", "absent", "no clouds.yaml, and no OS_* variables are set")
+    listed = ", ".join(f"openstack:{name}" for name in names[:5])
+    listed += f" and {len(names) - 5} more" if len(names) > 5 else ""
+    if is_installed("openstack"):
+        return DoctorCheck("openstack", "ok", listed)
+    missing = f"{listed}: openstacksdk is missing"
+    return DoctorCheck("openstack", "problem", missing, "the servers of these clouds",
+                 install("openstack"))  # fmt: skip
+
+
+def check_state(folder: str) -> DoctorCheck:
+    """The state folder, or the nearest one above it: `apply` and `bench` write there."""
+    place = Path(folder)
+    there = next((one for one in (place, *place.parents) if os.path.exists(one)), Path("/"))
+    if os.access(there, os.W_OK | os.X_OK):
+        return DoctorCheck("state", "ok", f"{folder} can be written")
+    message = f"{folder} cannot be written: apply, rollback and bench need it"
+    return DoctorCheck("state", "absent", message, "", "name another with --state, or run as root")
+
+
+def is_complete(checks: Iterable[DoctorCheck]) -> bool:
+    """True where an audit from here would judge all that there is."""
+    return all(one.result != "problem" for one in checks)

@@ -1,0 +1,149 @@
+"""Words that the Tab key offers: targets, rules, releases. Nothing is connected to, and what
+cannot be read offers nothing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from vnicaudit.base.wording import count
+from vnicaudit.cli.options.state import state_folder
+from vnicaudit.errors import VnicauditError
+from vnicaudit.text.cloud_names import CLOUD
+
+if TYPE_CHECKING:  # loaded only when a shell asks
+    from click.shell_completion import CompletionItem
+
+_LOCAL = "qemu:///system"
+_PROC = "/proc"
+
+
+def targets(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem[str]]:
+    """Files and folders, this hypervisor, URIs of earlier runs, and the clouds of clouds.yaml."""
+    del parameter
+    words = [(_LOCAL, "this hypervisor"), *_uris(_state(context)), *_clouds()]
+    if not incomplete:  # behind a slash it is one of the folders
+        words.insert(0, (_PROC, "every QEMU that runs on this machine"))
+    named = _beginning(incomplete, words)
+    if named and ":" in incomplete:  # a URI, and behind its colon fish would begin a file name
+        return named
+    return [_files(incomplete), *named]
+
+
+def rules(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem[str]]:
+    """Ids of rules with their summaries; for ``--select`` behind a comma too."""
+    del context, parameter
+    from vnicaudit.audit.judging.catalogue import catalogue_with
+
+    before, comma, word = incomplete.rpartition(",")
+    try:
+        catalogue = catalogue_with(())
+        found = [one for one in catalogue.ids if one.startswith(word.upper())]
+        summaries = {one: catalogue.info(one).summary for one in found}
+    except VnicauditError:
+        return []
+    return [_item(before + comma + one, summary) for one, summary in summaries.items()]
+
+
+def rule_page(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem[str]]:
+    """Rules and their groups, of which ``vnicaudit rules`` shows the manual."""
+    from vnicaudit.audit.judging.catalogue import catalogue_with
+
+    groups = catalogue_with(()).groups()
+    found = _beginning(
+        incomplete, [(name, count(len(ids), "rule")) for name, ids in groups.items()]
+    )
+    return [*rules(context, parameter, incomplete), *found]
+
+
+def nova_releases(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Names of the releases of Nova that are known, newest first."""
+    del context, parameter
+    from vnicaudit.knowledge.nova_conf.options import releases
+
+    names = [one.name for one in reversed(releases())]
+    return [name for name in names if name.lower().startswith(incomplete.lower())]
+
+
+def profiles(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem[str]]:
+    """The shipped profiles, and files: one's own."""
+    del context, parameter
+    from vnicaudit.bench.profiles.load import shipped_profiles
+
+    shipped = _beginning(incomplete, [(name, "") for name in shipped_profiles()])
+    return [_files(incomplete), *shipped]
+
+
+def measurements(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem[str]]:
+    """The measurements that are kept, and files of others."""
+    del parameter
+    from vnicaudit.bench.history import measurement_ids
+
+    try:
+        found = measurement_ids(Path(_state(context)))
+    except (OSError, VnicauditError):
+        found = []
+    return [_files(incomplete), *_beginning(incomplete, [(name, "") for name in found])]
+
+
+def _state(context: click.Context) -> str:
+    return state_folder(context.params.get("state"))
+
+
+def _item(word: str, meaning: str) -> CompletionItem[str]:
+    from click.shell_completion import CompletionItem
+
+    return CompletionItem(word, help=meaning)
+
+
+def _files(incomplete: str) -> CompletionItem[str]:
+    """Have the shell complete names of files and folders."""
+    from click.shell_completion import CompletionItem
+
+    return CompletionItem(incomplete, type="file")
+
+
+def _beginning(incomplete: str, words: Iterable[tuple[str, str]]) -> list[CompletionItem[str]]:
+    """The words that begin so, each once, with what they are; without those that a shell would
+    have to quote: a file may say anything."""
+    return [
+        _item(word, meaning)
+        for word, meaning in dict(words).items()
+        if word.startswith(incomplete) and word == shlex.quote(word)
+    ]
+
+
+def _uris(state: str) -> Iterator[tuple[str, str]]:
+    """URIs that a run in the state folder changed something at."""
+    from vnicaudit.remedy.applying.history import runs
+    from vnicaudit.text.libvirt_uri import is_uri
+    from vnicaudit.text.secrets import masked
+
+    try:
+        named = {target: run.id for run in reversed(runs(state)) for target in run.targets}
+    except (OSError, VnicauditError):
+        return
+    for target, run in named.items():
+        if is_uri(target) and masked(target) == target:
+            yield target, f"changed by {run}"
+
+
+def _clouds() -> Iterator[tuple[str, str]]:
+    from vnicaudit.cli.options.clouds import cloud_names
+
+    for name, file in cloud_names():
+        yield CLOUD + name, f"a cloud of {file}"
