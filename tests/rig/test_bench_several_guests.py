@@ -34,8 +34,8 @@ def guests(x86_guest: GuestFactory) -> Iterator[TwoGuests]:
 
 
 def run(folder: Path, profile: str, *words: str) -> dict[str, Any]:
-    """``bench run`` with these words: the result. Runs on two emulated guests begin up to a second
-    apart, and are to be at the same time for 80 % of theirs."""
+    """``bench run`` with these words: the result, with the runs that count. Each workload has some
+    in each arm: one of two emulated guests that began too late, on a busy machine, is repeated."""
     out = folder / "result.json"
     path = bench.profile(folder, profile, head=bench.FEW + "guards = []\n")
     options = ["--profile", path, "--seconds", "8", "--state", str(folder / "state")]
@@ -43,8 +43,9 @@ def run(folder: Path, profile: str, *words: str) -> dict[str, Any]:
     ran = vnicaudit("bench", "run", *words, *options, timeout=900)
     assert ran.returncode == 0, ran.stderr + ran.stdout
     result: dict[str, Any] = json.loads(out.read_text())
-    for sample in result["samples"]:
-        assert sample["valid"], sample["reason"]
+    every, result["samples"] = result["samples"], [one for one in result["samples"] if one["valid"]]
+    keys = [{(one["workload"], one["arm"]) for one in runs} for runs in (every, result["samples"])]
+    assert keys[0] == keys[1], [one["reason"] for one in every]
     return result
 
 
@@ -76,7 +77,8 @@ def test_one_guest_from_the_other(guests: TwoGuests, tmp_path: Path) -> None:
     result = run(tmp_path, bench.RX + bench.REQUESTS, *words)
     assert result["run"]["design"] == "paths"
     assert {sample["arm"] for sample in result["samples"]} == {"there", "back"}
-    assert all(sample["covariates"]["cpu"]["host"] for sample in result["samples"])
+    streams = [one for one in result["samples"] if one["workload"].startswith("iperf3")]
+    assert all(one["covariates"]["cpu"]["host"] for one in streams)
 
 
 def test_small_packets_to_a_guest(guests: TwoGuests, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class DiffOptions(msgspec.Struct, frozen=True):
     "--format",
     "format",
     type=click.Choice(_FORMATS),
-    help="How to print it.  [default: text]",
+    help="Output format.  [default: text]",
 )
 @click.option(
     "-o",
@@ -55,7 +55,7 @@ class DiffOptions(msgspec.Struct, frozen=True):
     "place",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Where it goes; - is standard output. Without --format the suffix tells the format.",
+    help="Write it to FILE; - is standard output. Without --format the suffix tells the format.",
 )
 @click.option(
     "--fail-on",

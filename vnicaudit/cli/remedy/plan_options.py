@@ -143,7 +143,7 @@ plan_rule_options = together(
         shell_complete=rules,
         multiple=True,
         metavar="RULE",
-        help="Only these rules.",
+        help="Rules to run: plan only what they find.",
     ),
     click.option(
         "--ignore",
@@ -151,7 +151,7 @@ plan_rule_options = together(
         shell_complete=rules,
         multiple=True,
         metavar="RULE",
-        help="Not these rules.",
+        help="Rules to skip: plan nothing that they find.",
     ),
 )
 """Which rules' findings are planned for."""
