@@ -109,7 +109,7 @@ def request_of(
         fixing=fixing,
         redactor=_redactor(options),
         color=options.output.color,
-        finding_filter=filter_of(options.findings),
+        finding_filter=filter_of(options.findings, platforms),
         group_by=_grouping(reporting.group_by, outputs),
         view=reporting.view,
         sort=reporting.sort,

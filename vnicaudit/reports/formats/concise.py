@@ -17,6 +17,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "concise"
 SUMMARY = "one line per finding, for grep and editors"
 NAMES_NOT_JUDGED = False
+TELLS_FILTERED = False
 NEEDS_ROWS = False
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FORMAT = "text"
 SUMMARY = "for people: by domain, or by rule where there is much"
 NAMES_NOT_JUDGED = True
+TELLS_FILTERED = True
 NEEDS_ROWS = False
 
 FEW = 10
