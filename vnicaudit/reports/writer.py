@@ -36,7 +36,7 @@ class Options(msgspec.Struct, frozen=True):
     ``wordings``: how fixes are worded for each owner, which ``group_by`` and ``view`` need: there
     one is said for several. ``view``: of a text each finding (``full``), equal ones once
     (``short``), or what is the shorter (``auto``). ``sort``: the order of groups; ``most``:
-    findings or groups that are shown, the others are counted."""
+    groups, or worst findings, that are shown; the others are counted."""
 
     width: int = 80
     color: bool = False
