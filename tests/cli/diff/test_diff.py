@@ -83,11 +83,11 @@ def test_what_is_suppressed_is_accepted(reports: Path) -> None:
     assert states("old.json", "accepted.json") == (0, {("accepted", "fixed"), ("still", "same")})
 
 
-@pytest.mark.parametrize("by", ["--severity", "--owner", "--min-confidence", "--baseline"])
+@pytest.mark.parametrize("by", ["--severity", "--owner", "--baseline"])
 def test_what_the_newer_report_leaves_out_is_not_gone(reports: Path, by: str) -> None:
     define(reports / "guests", fixed="rtl8139", same="rtl8139", spoiled="virtio")
     inside("audit", "guests", "--write-baseline", "known.json")
-    value = {"--severity": "info", "--owner": "nova", "--min-confidence": "high"}
+    value = {"--severity": "info", "--owner": "nova"}
     inside("audit", "guests", by, value.get(by, "known.json"), "-o", "less.json")
     summary = json.loads((reports / "less.json").read_text())["summary"]
     number = summary["filtered"] + summary["baselined"]
