@@ -1,4 +1,4 @@
-"""What is configured of clouds, looked at as an audit looks at it before it logs in."""
+"""The configuration of clouds, checked as an audit checks it before it logs in."""
 
 from __future__ import annotations
 
