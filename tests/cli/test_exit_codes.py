@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import SCRIPT, vnicaudit
+from tests.cli.inside import inside
 
 DOMAIN = """<domain type='kvm'><name>{name}</name><vcpu>1</vcpu>
 <os><type arch='x86_64' machine='q35'>hvm</type></os>
@@ -47,6 +48,13 @@ def test_1_when_something_is_found(slow: Path) -> None:
     assert result.returncode == 1
     assert "VNIC001" in result.stdout
     assert f"{slow}:6" in result.stdout
+
+
+@pytest.mark.parametrize("words", [[], ["fleet"], ["bench"]])
+def test_2_and_the_help_as_it_is_where_no_command_is_named(words: list[str]) -> None:
+    result = inside(*words)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == inside(*words, "--help").stdout
 
 
 @pytest.mark.parametrize(("threshold", "code"), [("high", 1), ("error", 0), ("never", 0)])

@@ -17,6 +17,10 @@ from tests.cli.command import vnicaudit
 from tests.cli.inside import inside
 
 GUESTS = 300
+SLOW = """<domain type='kvm'><name>a</name><vcpu>1</vcpu>
+<os><type arch='x86_64' machine='pc'>hvm</type></os>
+<devices><interface type='bridge'><mac address='52:54:00:00:00:01'/><source bridge='b'/>
+<model type='rtl8139'/></interface></devices></domain>"""
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +73,50 @@ def test_what_is_left_out_is_counted_and_fails_nothing(guests: Path) -> None:
     assert none.returncode == 0
     assert "No matching problems in 300 domains" in none.stdout
     assert f"{whole['findings']} findings left out by " in none.stdout
+
+
+@pytest.mark.parametrize(
+    ("report", "told"),
+    [
+        (["--format", "text"], False),
+        (["--format", "json"], False),
+        (["-o", "page.html"], False),
+        (["-q"], True),
+        (["--format", "concise"], True),
+        (["--format", "concise", "-q"], True),
+        (["--format", "sarif"], True),
+        (["--format", "junit"], True),
+        (["--format", "github"], True),
+        (["--format", "gitlab"], True),
+        (["--format", "csv", "-o", "a.csv"], True),
+    ],
+)
+def test_what_is_left_out_is_told_once(
+    tmp_path: Path, report: list[str], told: bool
+) -> None:
+    (tmp_path / "a.xml").write_text(SLOW)
+    words = ["audit", "a.xml", "--owner", "nova", "--min-confidence=medium", *report]
+    done = inside(*words, cwd=tmp_path)
+    assert done.returncode == 0
+    sentence = r"^\d+ findings? left out by --min-confidence and --owner$"
+    assert bool(re.search(sentence, done.stderr, re.MULTILINE)) == told
+    assert not inside("audit", "a.xml", *report, cwd=tmp_path).stderr.count("left out")
+
+
+def test_an_owner_that_there_is_not(guests: Path) -> None:
+    for command in ("audit", "nics"):
+        assert inside(command, guests, "--owner", "LIBVIRT").returncode in (0, 1)
+        done = inside(command, guests, "--owner", "libvrit")
+        assert done.returncode == 2
+        assert "--owner: there is no owner 'libvrit'; did you mean 'libvirt'?" in done.stderr
+    assert inside("nics", guests, "--owner", "LIBVIRT", "--format=csv").stdout.count("\n") > GUESTS
+
+
+@pytest.mark.parametrize("option", ["--select=VNIC001", "--ignore=VNIC001"])
+def test_no_baseline_of_some_rules(guests: Path, option: str, tmp_path: Path) -> None:
+    done = inside("audit", guests, option, "--write-baseline", tmp_path / "b.json")
+    assert done.returncode == 2
+    assert "would forget the findings of all other rules" in done.stderr
 
 
 @pytest.mark.parametrize("option", ["--severity=high", "--min-confidence=high", "--owner=nova"])

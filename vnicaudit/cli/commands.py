@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import click
 
 from vnicaudit.base.wording import close_to, shortened
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.errors import UsageError
 
 
 class CommandEntry(NamedTuple):
@@ -19,7 +21,7 @@ class CommandEntry(NamedTuple):
 
 def lazy_group(entries: Mapping[str, CommandEntry], default: str = "") -> type[click.Group]:
     """A group of these commands, which ``--help`` lists in this order. ``default``: the one that
-    runs, with its options, where none is named; empty: help is shown."""
+    runs, with its options, where none is named; empty: help is shown, and that is exit code 2."""
 
     class LazyGroup(click.Group):
         """``--help`` is written from the entries alone."""
@@ -27,7 +29,15 @@ def lazy_group(entries: Mapping[str, CommandEntry], default: str = "") -> type[c
         def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
             if default and (not args or (args[0][:1] == "-" and args[0] not in ("-h", "--help"))):
                 args = [default, *args]
+            if not args and not ctx.resilient_parsing:
+                self._show_help(ctx)
             return super().parse_args(ctx, args)
+
+        def _show_help(self, ctx: click.Context) -> NoReturn:
+            """End as a usage error, with the help alone: click's own error has it as its message,
+            which is escaped as others are."""
+            tell(ctx.get_help())
+            raise click.exceptions.Exit(UsageError.exit_code)
 
         def list_commands(self, ctx: click.Context) -> list[str]:
             del ctx

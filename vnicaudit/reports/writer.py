@@ -3,7 +3,8 @@
 A format is a module in :mod:`vnicaudit.reports.formats` that has ``FORMAT`` (its name on the
 command line and its file's name), ``SUMMARY`` (one line for ``--help``), ``NAMES_NOT_JUDGED``
 (whether a report names the parts of files that were not judged: where it does not, the command
-line says so), ``NEEDS_ROWS`` (whether it shows every NIC, wrong or not: the audit hands on their
+line says so), ``TELLS_FILTERED`` (the same of the number of findings that a filter left out),
+``NEEDS_ROWS`` (whether it shows every NIC, wrong or not: the audit hands on their
 rows then) and ``writer(options)``.
 """
 
@@ -35,7 +36,7 @@ class Options(msgspec.Struct, frozen=True):
     ``wordings``: how fixes are worded for each owner, which ``group_by`` and ``view`` need: there
     one is said for several. ``view``: of a text each finding (``full``), equal ones once
     (``short``), or what is the shorter (``auto``). ``sort``: the order of groups; ``most``:
-    findings or groups that are shown, the others are counted."""
+    groups, or worst findings, that are shown; the others are counted."""
 
     width: int = 80
     color: bool = False
@@ -74,6 +75,7 @@ class Format(Protocol):
     FORMAT: str
     SUMMARY: str
     NAMES_NOT_JUDGED: bool
+    TELLS_FILTERED: bool
     NEEDS_ROWS: bool
 
     def writer(self, options: Options) -> ReportWriter:

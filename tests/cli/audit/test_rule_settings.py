@@ -65,10 +65,16 @@ def test_sarif_has_the_severity_of_the_settings() -> None:
 
 def test_a_baseline_is_compared_by_the_severity_of_the_settings() -> None:
     Path("vnicaudit.toml").write_text('[rules.VNIC002]\nseverity = "info"\n', "utf-8")
-    inside("audit", "a.xml", "--select", "VNIC002", "--write-baseline", "known.json")
+    inside("audit", "a.xml", "--write-baseline", "known.json")
     assert audited("--select", "VNIC002", "--baseline", "known.json")[1]["findings"] == []
     Path("vnicaudit.toml").write_text('[rules.VNIC002]\nseverity = "high"\n', "utf-8")
     assert audited("--select", "VNIC002", "--baseline", "known.json")[1]["findings"]
+
+
+def test_rules_that_are_not_judged_settle_nothing_in_a_baseline() -> None:
+    inside("audit", "a.xml", "--write-baseline", "known.json")
+    summary = audited("--select", "VNIC002", "--baseline", "known.json")[1]["summary"]
+    assert (summary["baselined"] > 0, summary["baseline_gone"]) == (True, 0)
 
 
 def test_a_setting_of_a_rule_holds_for_a_plan_too() -> None:

@@ -83,6 +83,23 @@ def test_what_is_suppressed_is_accepted(reports: Path) -> None:
     assert states("old.json", "accepted.json") == (0, {("accepted", "fixed"), ("still", "same")})
 
 
+@pytest.mark.parametrize("by", ["--severity", "--owner", "--baseline"])
+def test_what_the_newer_report_leaves_out_is_not_gone(reports: Path, by: str) -> None:
+    define(reports / "guests", fixed="rtl8139", same="rtl8139", spoiled="virtio")
+    inside("audit", "guests", "--write-baseline", "known.json")
+    value = {"--severity": "info", "--owner": "nova"}
+    inside("audit", "guests", by, value.get(by, "known.json"), "-o", "less.json")
+    summary = json.loads((reports / "less.json").read_text())["summary"]
+    number = summary["filtered"] + summary["baselined"]
+    assert number > 1
+    assert states("old.json", "less.json") == (4, {("unknown", "fixed"), ("unknown", "same")})
+    note = json.loads(inside("diff", "old.json", "less.json", "--format", "json").stdout)["notes"]
+    assert note == [
+        "NEW was made with --severity, --owner, --min-confidence or a baseline: "
+        f"{number} of its findings are not in it"
+    ]
+
+
 def test_worse_is_as_bad_as_new(reports: Path) -> None:
     report = json.loads((reports / "new.json").read_text())
     for one in report["findings"]:

@@ -105,11 +105,41 @@ def test_processes_of_a_machine(tmp_path: Path) -> None:
     assert (found.qemus, found.closed, found.hidden) == (2, 1, False)
 
 
-def test_clouds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def no_clouds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder and a home without a clouds.yaml."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("XDG_CONFIG_HOME", "OS_CLIENT_CONFIG_FILE", "OS_AUTH_URL"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("clouds: [1\n", "it is not YAML at line 2, column 1"),
+        ("cluods: {prod: {}}\n", "there is no clouds: in it, but cluods:"),
+        ("clouds: {prod: 7}\n", "clouds: prod: is a number, and must be a mapping (key: value)"),
+        ("clouds:\n", "clouds: is empty, and must be a mapping (key: value)"),
+        ("", "it is empty, and must be a mapping (key: value)"),
+    ],
+)
+@pytest.mark.usefixtures("no_clouds")
+def test_a_clouds_file_that_an_audit_cannot_use(tmp_path: Path, text: str, reason: str) -> None:
+    pytest.importorskip("openstack")
+    (tmp_path / "clouds.yaml").write_text(text)
+    check = check_clouds()
+    assert check.result == "problem"
+    assert reason in check.message
+    done = inside("doctor", "--format", "json", "--state", tmp_path / "state")
+    assert (done.returncode, json.loads(done.stdout)["complete"]) == (4, False)
+    audit = inside("audit", "openstack:prod")
+    assert audit.returncode != 0
+    assert "cluods" in text or reason in " ".join(f"{audit.stdout} {audit.stderr}".split())
+
+
+@pytest.mark.usefixtures("no_clouds")
+def test_clouds(tmp_path: Path) -> None:
     assert check_clouds().result == "absent"
     (tmp_path / "clouds.yaml").write_text("clouds: {a: {}, b: {}}\n")
     assert "openstack:a, openstack:b" in check_clouds().message

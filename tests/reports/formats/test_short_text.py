@@ -15,7 +15,7 @@ from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import Audited, RunEnd, Summary
 from vnicaudit.reports.formats.text import FEW
 from vnicaudit.reports.wrap import width_of
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.writer import Options, View
 
 MESSAGE = finding().message
 SHORT = Options(width=80, view="short", wordings=Wordings(WORDINGS))
@@ -191,6 +191,15 @@ def test_at_most_that_many_findings_where_each_is_shown() -> None:
     text = short(stream, replace(SHORT, view="full", most=5))
     assert text.count("rtl8139 is emulated") == 5
     assert "\n… 7 more problems (--max)\n" in text
+
+
+@pytest.mark.parametrize("view", ["full", "auto"])
+def test_those_that_are_shown_are_the_worst(view: View) -> None:
+    severities: tuple[Severity, ...] = ("low", "medium", "info", "high", "low", "error", "medium")
+    stream = [guest(number, severity) for number, severity in enumerate(severities)]
+    text = short(stream, replace(SHORT, view=view, most=3))
+    assert re.findall(r"^(vm-\d+) ", text, re.MULTILINE) == ["vm-005", "vm-003", "vm-001"]
+    assert "\n… 4 more problems (--max)\n" in text
 
 
 @pytest.mark.parametrize(

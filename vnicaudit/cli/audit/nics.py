@@ -13,6 +13,7 @@ from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import NicsWork
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.options.candidates import targets as target_words
+from vnicaudit.cli.options.finding_filters import is_of, owner_option, owners_of
 from vnicaudit.cli.options.output import (
     OutputOptions,
     output_options,
@@ -31,7 +32,6 @@ from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import TargetResult
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import calls_sentence, not_judged_of, notes_of
@@ -90,13 +90,7 @@ class NicsOptions(msgspec.Struct, frozen=True):
     metavar="NAME",
     help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
 )
-@click.option(
-    "--owner",
-    "owners",
-    multiple=True,
-    metavar="NAME",
-    help="Only definitions of this owner (libvirt, nova, kubevirt…). Repeatable.",
-)
+@owner_option
 @click.option("--wrong", is_flag=True, help="Show only domains with a NIC that is marked x or !.")
 @click.option(
     "--sort",
@@ -115,6 +109,7 @@ def command(options: NicsOptions, wiring: Wiring) -> int:
 
     What cannot be known from the TARGET is shown as unknown; --verbose says what would tell.
     """
+    owners = owners_of(options.owners, wiring.platforms())
     redactor = redactor_of(options.redaction)
     verbose = options.output.verbose and redactor is None
     reading = reading_of(options.reading, options.targets, verbose=verbose)
@@ -125,7 +120,7 @@ def command(options: NicsOptions, wiring: Wiring) -> int:
     items: Iterator[object] = run.items(options.targets)
     if redactor is not None:
         items = (redactor.record(item) for item in items if isinstance(item, Domain))
-    domains = _selected_domains(_noting(items, unknown), options)
+    domains = _selected_domains(_noting(items, unknown), options, owners)
     for text in _rendered(options, domains, style):
         progress.clear()
         emit(text)
@@ -140,7 +135,9 @@ def command(options: NicsOptions, wiring: Wiring) -> int:
     return complain_about(results)
 
 
-def _selected_domains(domains: Iterator[Domain], options: NicsOptions) -> Iterator[Domain]:
+def _selected_domains(
+    domains: Iterator[Domain], options: NicsOptions, owners: frozenset[str]
+) -> Iterator[Domain]:
     """The domains that are to be shown, in the order that was asked for. Raises UsageError for a
     name that no domain has."""
     from vnicaudit.reports.nics.verdict import VERDICTS
@@ -149,7 +146,9 @@ def _selected_domains(domains: Iterator[Domain], options: NicsOptions) -> Iterat
     found: Iterator[Domain] = (
         domain
         for domain in domains
-        if _is_wanted(domain, options, names) and not (options.wrong and _worst(domain) == "ok")
+        if _is_wanted(domain, options, names)
+        and is_of(domain.declared.owner, owners)
+        and not (options.wrong and _worst(domain) == "ok")
     )
     if options.sort == "name":
         found = iter(sorted(found, key=lambda domain: domain.name))
@@ -168,7 +167,7 @@ def _is_wanted(domain: Domain, options: NicsOptions, names: set[str]) -> bool:
         names |= own
         if not own & set(options.domains):
             return False
-    return not options.owners or name_of(domain.declared.owner) in options.owners
+    return True
 
 
 def _worst(domain: Domain) -> Verdict:

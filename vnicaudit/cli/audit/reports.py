@@ -141,8 +141,8 @@ def with_closing(
 
 def settled_in_baseline(request: AuditRequest, run: ReportedRun, *, whole: bool) -> int:
     """How many findings of the baseline did not come up; 0 where not the ``whole`` was looked
-    at."""
-    if not request.baseline or not whole:
+    at, or not by all rules."""
+    if not request.baseline or not whole or request.selects_rules:
         return 0
     from vnicaudit.audit.accepting.baseline import number_gone
 

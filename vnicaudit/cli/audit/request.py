@@ -57,6 +57,8 @@ class AuditRequest(msgspec.Struct, frozen=True):
     platforms: PlatformRegistry
     reading: ReadingRequest
     rules: tuple[str, ...]
+    selects_rules: bool
+    """By ``--select`` or ``--ignore``: a baseline is of more rules than those that are judged."""
     fail_on: str
     fail_confidence: Confidence
     baseline: Baseline
@@ -98,6 +100,7 @@ def request_of(
         platforms=platforms,
         reading=read,
         rules=rules_of(reporting.selected, reporting.ignored, settings, read.catalogue),
+        selects_rules=bool(reporting.selected or reporting.ignored),
         fail_on="never" if reporting.exit_zero else reporting.fail_on or settings.fail_on,
         fail_confidence=reporting.fail_confidence or settings.fail_confidence,
         baseline=_loaded_baseline(reporting.baseline or read.settings.baseline),
@@ -106,7 +109,7 @@ def request_of(
         fixing=fixing,
         redactor=_redactor(options),
         color=options.output.color,
-        finding_filter=filter_of(options.findings),
+        finding_filter=filter_of(options.findings, platforms),
         group_by=_grouping(reporting.group_by, outputs),
         view=reporting.view,
         sort=reporting.sort,
@@ -160,7 +163,9 @@ def _grouping(group_by: str | None, outputs: list[tuple[str, str]]) -> str:
 
 
 def _check_chosen(request: AuditRequest) -> None:
-    """Raises UsageError where only some servers are asked for, of no cloud or for a baseline."""
+    """Raises UsageError where only some servers are asked for, of no cloud or for a baseline, or a
+    baseline would be written of some findings, or some rules, alone. Rules that the settings leave
+    out are left out of each audit."""
     wanted = request.reading.options.servers
     names = (target.name for target in request.targets)
     check_filters(wanted, names, request.platforms.targets)
@@ -169,6 +174,10 @@ def _check_chosen(request: AuditRequest) -> None:
     if request.finding_filter and request.write_baseline:
         raise UsageError("--write-baseline with --severity, --min-confidence or --owner would "
                          "forget all other findings")  # fmt: skip
+    if request.selects_rules and request.write_baseline:
+        raise UsageError("--write-baseline with --select or --ignore would forget the findings of "
+                         "all other rules (select and ignore of vnicaudit.toml are "
+                         "kept to)")  # fmt: skip
 
 
 def rules_of(

@@ -11,6 +11,7 @@ from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.clock import timestamp
+from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.fixing import FixCounts, fix
 from vnicaudit.cli.audit.reports import (
     Reports,
@@ -20,6 +21,7 @@ from vnicaudit.cli.audit.reports import (
     with_closing,
 )
 from vnicaudit.cli.audit.request import AuditRequest
+from vnicaudit.cli.options.finding_filters import options_of
 from vnicaudit.cli.output.stderr import Progress, tell
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.report import Summary, TargetResult
@@ -51,6 +53,7 @@ def audit(request: AuditRequest) -> int:
         _tell_unread(run)
     if not request.quiet:
         _tell_not_judged(end.targets, request)
+    _tell_filtered(end.summary.filtered, request)
     if done.refused and not end.is_partial:
         return RefusedError.exit_code
     return 0 if reports.writes_baseline and not end.is_partial else exit_code(run, request)
@@ -94,6 +97,15 @@ def _tell_not_judged(results: tuple[TargetResult, ...], request: AuditRequest) -
         more = sum(result.not_judged_count for result in results) - 1
         places = f"{first} and {more:,} more" if more else first
         tell(safe(f"{sentence}: {places}; --format text says why"))
+
+
+def _tell_filtered(number: int, request: AuditRequest) -> None:
+    """Print how many findings the filters left out, if no report does; a quiet text may not. With
+    ``--quiet`` too: it may be why the exit code is 0."""
+    silent = ("text",) if request.quiet else ()
+    names = [name for name, _place in request.outputs if name not in silent]
+    if number and not any(load(name).TELLS_FILTERED for name in names):
+        tell(f"{count(number, 'finding')} left out by {options_of(request.finding_filter)}")
 
 
 def _summary(run: AuditRun, request: AuditRequest, done: FixCounts) -> Summary:

@@ -70,7 +70,11 @@ def command(options: DiffOptions) -> int:
     """Compare two JSON reports: findings that are new, worse, gone or still there.
 
     OLD and NEW are reports of `vnicaudit audit --format json`. A finding counts as gone only where
-    NEW read its target whole and judged its rule; otherwise it is listed as not judged again.
+    NEW read its target whole, judged its rule, and left out no finding by --severity, --owner,
+    --min-confidence or a baseline; otherwise it is listed as not judged again.
+
+    A report does not record --select, --ignore, --exclude and --changed-since: make both reports
+    with the same ones, or what they exclude from NEW counts as gone.
     """
     from vnicaudit.cli.diff.compare import compared, notes, read_report
     from vnicaudit.cli.diff.output import FORMATS, differences

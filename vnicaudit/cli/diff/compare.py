@@ -1,7 +1,7 @@
 """Two reports -> what is new, worse, gone, accepted, not judged again, still there.
 
 A finding that is missing from the newer report is gone only where that report read its target
-whole and judged its rule: a host that did not answer has not been repaired.
+whole, judged its rule and left nothing out: a host that did not answer has not been repaired.
 """
 
 from __future__ import annotations
@@ -60,11 +60,18 @@ def compared(old: Report, new: Report) -> list[ReportDifference]:
 def notes(old: Report, new: Report) -> Iterator[str]:
     """Sentences on what makes two reports hard to compare."""
     for name, report in (("OLD", old), ("NEW", new)):
-        if report.summary.filtered or report.summary.baselined:
-            hidden = report.summary.filtered + report.summary.baselined
-            yield f"{name} leaves out {hidden:,} findings (a filter or a baseline)"
+        if hidden := _left_out(report):
+            yield (
+                f"{name} was made with --severity, --owner, --min-confidence or a baseline: "
+                f"{hidden:,} of its findings {'are' if hidden != 1 else 'is'} not in it"
+            )
     if old.tool.version != new.tool.version:
         yield f"written by vnicaudit {old.tool.version} and {new.tool.version}: rules may differ"
+
+
+def _left_out(report: Report) -> int:
+    """How many findings a filter or a baseline kept out of the report: it does not say which."""
+    return report.summary.filtered + report.summary.baselined
 
 
 def _of_new(old: Report, new: Report) -> Iterator[ReportDifference]:
@@ -97,14 +104,18 @@ def _of_old(old: Report, new: Report) -> Iterator[ReportDifference]:
             )
 
 
+_FILTERED = "perhaps left out of NEW by its filter or baseline"
+
 _Subject = tuple[str | None, str | None]
 """Name and UUID of what a finding is about."""
 
 
 class _Unjudged:
-    """The targets that a report did not read whole, and the rules it did not judge."""
+    """The targets that a report did not read whole, the rules it did not judge, and how many
+    findings it leaves out."""
 
     def __init__(self, report: Report) -> None:
+        self._left_out = _left_out(report)
         self._targets = {one.target: one for one in report.targets}
         self._skipped: dict[_Subject, list[FileSkipped | FileCrashed]] = {}
         unjudged: list[FileSkipped | FileCrashed] = [*report.skipped, *report.crashed]
@@ -122,7 +133,7 @@ class _Unjudged:
             is_of = one.rule == finding.rule or one.rule.startswith("*")
             if is_of and one.nic.mac in (None, finding.nic.mac):
                 return one.needs if isinstance(one, FileSkipped) else one.error
-        return ""
+        return _FILTERED if self._left_out else ""
 
 
 def _subject(one: FileFinding | FileSkipped | FileCrashed) -> _Subject:

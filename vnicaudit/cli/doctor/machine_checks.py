@@ -4,16 +4,18 @@ Nothing is connected to: a connection may start libvirt."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from vnicaudit.base.wording import count
 from vnicaudit.cli.doctor.check import DoctorCheck
 from vnicaudit.cli.doctor.extras import install, is_installed
-from vnicaudit.cli.options.clouds import cloud_names
+from vnicaudit.cli.options.clouds import CloudsFile, clouds_file
+from vnicaudit.cli.wiring.clouds import unusable_clouds
 from vnicaudit.cli.wiring.machine import AuditMachine
 
 _SOCKETS = ("virtqemud-sock-ro", "libvirt-sock-ro")
+_SERVERS = "the servers of these clouds"
 _LIVE_NICS = "the NICs of this hypervisor's domains (files in /etc/libvirt/qemu are)"
 
 
@@ -66,19 +68,34 @@ def check_vhost_net(machine: AuditMachine) -> DoctorCheck:
 
 
 def check_clouds() -> DoctorCheck:
-    """The clouds of clouds.yaml."""
-    names = [name for name, _file in cloud_names()]
+    """The clouds of clouds.yaml, and why an audit could not use them."""
+    file = clouds_file()
+    names = [] if file is None else [*file.names]
     if os.environ.get("OS_AUTH_URL"):
         names.append("envvars")
+    if reason := _unusable(file, names):
+        return DoctorCheck("openstack", "problem", reason, _SERVERS, "correct the file")
     if not names:
-        return DoctorCheck("openstack", "absent", "no clouds.yaml, and no OS_* variables are set")
+        none = "no clouds.yaml" if file is None else f"no cloud in {file.path}"
+        return DoctorCheck("openstack", "absent", f"{none}, and no OS_* variables are set")
+    return _check_openstack(names)
+
+
+def _unusable(file: CloudsFile | None, names: Sequence[str]) -> str:
+    """Why an audit could not use the file, or what it says of some clouds; empty: it can."""
+    reasons = list(unusable_clouds(names)) if is_installed("openstack") else []
+    if file is not None and file.reason and not reasons:
+        reasons.append(file.reason)
+    return "; ".join(reasons[:5])
+
+
+def _check_openstack(names: Sequence[str]) -> DoctorCheck:
     listed = ", ".join(f"openstack:{name}" for name in names[:5])
     listed += f" and {len(names) - 5} more" if len(names) > 5 else ""
     if is_installed("openstack"):
         return DoctorCheck("openstack", "ok", listed)
     missing = f"{listed}: openstacksdk is missing"
-    return DoctorCheck("openstack", "problem", missing, "the servers of these clouds",
-                 install("openstack"))  # fmt: skip
+    return DoctorCheck("openstack", "problem", missing, _SERVERS, install("openstack"))
 
 
 def check_state(folder: str) -> DoctorCheck:

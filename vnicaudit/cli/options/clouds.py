@@ -5,26 +5,46 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from vnicaudit.base.opening import read_regular
+from vnicaudit.base.wording import closest
 from vnicaudit.errors import VnicauditError
 from vnicaudit.text.yaml_nodes import YamlDocument, documents
 
 _MOST_BYTES = 512 << 10
+_CLOUDS = "clouds"
 _NAMED = "OS_CLIENT_CONFIG_FILE"
 _SUFFIXES = ("yaml", "yml", "json")
 
 
-def cloud_names() -> Iterator[tuple[str, str]]:
-    """Each cloud of the first file that can be read, in openstacksdk's order, and that file."""
+class CloudsFile(NamedTuple):
+    """A clouds.yaml and the clouds in it. ``reason``: why they are not known; empty: they are."""
+
+    path: str
+    names: tuple[str, ...]
+    reason: str = ""
+
+
+def clouds_file() -> CloudsFile | None:
+    """The first file that can be read, in openstacksdk's order; None: there is none."""
     for path in _places():
         try:
             data = read_regular(path, _MOST_BYTES)
         except OSError:
             continue
-        for name in _names(data, path):
-            yield name, path
-        return
+        try:
+            return _parsed(data, path)
+        except VnicauditError as error:
+            return CloudsFile(path, (), str(error))
+    return None
+
+
+def cloud_names() -> Iterator[tuple[str, str]]:
+    """Each cloud of that file, and its path."""
+    file = clouds_file()
+    if file is not None:
+        yield from ((name, file.path) for name in file.names)
 
 
 def _places() -> Iterator[str]:
@@ -34,13 +54,19 @@ def _places() -> Iterator[str]:
     home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     for folder in (".", Path(home, "openstack"), "/etc/openstack"):
         for suffix in _SUFFIXES:
-            yield str(Path(folder, f"clouds.{suffix}"))
+            yield str(Path(folder, f"{_CLOUDS}.{suffix}"))
 
 
-def _names(data: bytes, path: str) -> list[str]:
-    try:
-        first = next(documents(data, path), None)
-    except VnicauditError:
-        return []
-    clouds = first.top.child("clouds") if isinstance(first, YamlDocument) else None
-    return [] if clouds is None else clouds.names()
+def _parsed(data: bytes, path: str) -> CloudsFile:
+    """Raises VnicauditError where it cannot be parsed."""
+    first = next(documents(data, path), None)
+    if first is None:
+        return CloudsFile(path, (), f"{path}: it is empty")
+    if not isinstance(first, YamlDocument):
+        raise first
+    clouds = first.top.child(_CLOUDS)
+    if clouds is not None:
+        return CloudsFile(path, tuple(clouds.names()))
+    near = closest(_CLOUDS, first.top.names())
+    but = f", but {near}:" if near else ""
+    return CloudsFile(path, (), f"{path}: there is no {_CLOUDS}: in it{but}")

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, get_args
 
 import click
 import msgspec
 
 from vnicaudit.audit.accepting.finding_filter import FindingFilter
-from vnicaudit.base.wording import close_to
+from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.cli.options.records import group
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
+from vnicaudit.model.owner import Keeper, KnownOwner, name_of
+
+if TYPE_CHECKING:
+    from vnicaudit.cli.wiring.platforms import PlatformRegistry
+
+_BESIDE_DEFINITIONS = ("host", "vnicaudit")
+"""Owners of findings that are about no definition."""
 
 
 class FindingOptions(msgspec.Struct, frozen=True):
@@ -21,6 +29,15 @@ class FindingOptions(msgspec.Struct, frozen=True):
     min_confidence: Confidence | None = None
     owners: tuple[str, ...] = ()
 
+
+owner_option = click.option(
+    "--owner",
+    "owners",
+    multiple=True,
+    metavar="NAME",
+    help="Only definitions of this owner (libvirt, nova, kubevirt, host…). Repeatable.",
+)
+"""Its values are for :func:`owners_of`."""
 
 finding_options = group(
     "findings",
@@ -40,23 +57,45 @@ finding_options = group(
         type=click.Choice(CONFIDENCES),
         help="Report findings of at least this confidence only.",
     ),
-    click.option(
-        "--owner",
-        "owners",
-        multiple=True,
-        metavar="NAME",
-        help="Only definitions of this owner (libvirt, nova, kubevirt, host…). Repeatable.",
-    ),
+    owner_option,
 )
 """Of the command that reports findings of targets."""
 
 
-def filter_of(options: FindingOptions) -> FindingFilter:
-    """The filter that the options ask for. Raises UsageError for a severity that does not exist."""
-    owners = frozenset(map(str.lower, options.owners))
+def filter_of(options: FindingOptions, platforms: PlatformRegistry) -> FindingFilter:
+    """The filter that the options ask for. Raises UsageError for a severity or an owner that does
+    not exist."""
+    owners = owners_of(options.owners, platforms)
     return FindingFilter(
         frozenset(_severities(options.severities)), options.min_confidence or "low", owners
     )
+
+
+def options_of(finding_filter: FindingFilter) -> str:
+    """The options that a filter comes of, for a sentence: ``--severity and --owner``."""
+    used = {
+        "--severity": finding_filter.severities,
+        "--min-confidence": finding_filter.confidence != CONFIDENCES[0],
+        "--owner": finding_filter.owners,
+    }
+    return " and ".join(option for option, values in used.items() if values)
+
+
+def owners_of(values: Iterable[str], platforms: PlatformRegistry) -> frozenset[str]:
+    """The owners that ``--owner`` names, in lower case. Raises UsageError for one that neither this
+    program nor a platform knows."""
+    brought = (name for one in platforms.registered for name in one.wordings)
+    known = list(map(str.lower, (*get_args(KnownOwner), *_BESIDE_DEFINITIONS, *brought)))
+    owners = frozenset(map(str.lower, values))
+    for name in sorted(owners.difference(known)):
+        hint = close_to(name, known) or f"; one of {', '.join(known)}"
+        raise UsageError(f"--owner: there is no owner {shortened(name)!r}{hint}")
+    return owners
+
+
+def is_of(owner: Keeper, owners: frozenset[str]) -> bool:
+    """True where the owner is among those of :func:`owners_of`, or these are none."""
+    return not owners or name_of(owner).lower() in owners
 
 
 def _severities(values: Iterable[str]) -> Iterator[Severity]:

@@ -84,8 +84,8 @@ reporting_options = group(
         "most",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Show at most N groups, or N findings where each is shown; count the rest. For text "
-        "and concise.",
+        help="Show at most N groups, or the N worst findings where each is shown; count the rest. "
+        "For text and concise.",
     ),
     click.option(
         "--select",

@@ -8,6 +8,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.model.finding import Crashed, Finding
 from vnicaudit.model.refs import Ref, nic_index
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.reports.findings.worst import WorstFindings
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.tally import Tally
@@ -17,6 +18,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "concise"
 SUMMARY = "one line per finding, for grep and editors"
 NAMES_NOT_JUDGED = False
+TELLS_FILTERED = False
 NEEDS_ROWS = False
 
 
@@ -30,7 +32,7 @@ class _Concise:
         self._options = options
         self._paint = Paint(color=options.color)
         self._tally = Tally()
-        self._shown = 0
+        self._worst = None if options.most is None else WorstFindings(options.most)
 
     def start(self, run: RunInfo) -> str:
         del run
@@ -39,20 +41,23 @@ class _Concise:
     def add(self, audited: Audited) -> str:
         self._tally.add(audited)
         findings = audited.findings
-        if self._options.most is not None:
-            findings = findings[: max(0, self._options.most - self._shown)]
-        self._shown += len(findings)
+        if self._worst is not None:
+            self._worst.add(audited)
+            findings = ()
         lines = [self._finding(finding, audited.subject) for finding in findings]
         lines.extend(self._crash(crashed, audited) for crashed in audited.crashed)
         return "".join(lines)
 
     def finish(self, end: RunEnd) -> Iterator[str]:
+        worst = () if self._worst is None else self._worst.worst_first()
+        for audited, finding in worst:
+            yield self._finding(finding, audited.subject)
         for target in end.targets:
             for error in unread_of(target):
                 word = self._paint("bad", "unread")
                 yield f"{safe(error.place)}: {word} {safe(error.message)}\n"
-        hidden = self._tally.findings.total() - self._shown
-        if hidden:
+        hidden = self._tally.findings.total() - len(worst)
+        if self._worst is not None and hidden:
             yield f"… {count(hidden, 'more problem')} (--max)\n"
         if not self._options.quiet:
             yield f"{closing(self._tally, end)}\n"

@@ -14,6 +14,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "csv"
 SUMMARY = "one line per finding, for spreadsheets"
 NAMES_NOT_JUDGED = False
+TELLS_FILTERED = False
 NEEDS_ROWS = False
 
 COLUMNS = (

@@ -25,6 +25,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "github"
 SUMMARY = "GitHub annotations on files and lines"
 NAMES_NOT_JUDGED = False
+TELLS_FILTERED = False
 NEEDS_ROWS = False
 
 _LEVELS = {

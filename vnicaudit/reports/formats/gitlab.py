@@ -35,6 +35,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "gitlab"
 SUMMARY = "GitLab Code Quality, for merge requests"
 NAMES_NOT_JUDGED = True
+TELLS_FILTERED = False
 NEEDS_ROWS = False
 
 _SEVERITIES = {

@@ -24,6 +24,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "html"
 SUMMARY = "one page to read, search and send by mail"
 NAMES_NOT_JUDGED = True
+TELLS_FILTERED = True
 NEEDS_ROWS = True
 
 

@@ -22,6 +22,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "json"
 SUMMARY = "vnicaudit.report/1: everything, for programs"
 NAMES_NOT_JUDGED = True
+TELLS_FILTERED = True
 NEEDS_ROWS = False
 
 

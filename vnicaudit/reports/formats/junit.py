@@ -27,6 +27,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "junit"
 SUMMARY = "JUnit XML, for build servers"
 NAMES_NOT_JUDGED = True
+TELLS_FILTERED = False
 NEEDS_ROWS = False
 
 

@@ -35,6 +35,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "markdown"
 SUMMARY = "tables for comments and issues"
 NAMES_NOT_JUDGED = True
+TELLS_FILTERED = True
 NEEDS_ROWS = False
 
 _GROUP = ("Severity", "Rule", "Number", "Problem", "On")

@@ -8,6 +8,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "openmetrics"
 SUMMARY = "counts for dashboards and alerts, as OpenMetrics"
 NAMES_NOT_JUDGED = False
+TELLS_FILTERED = False
 NEEDS_ROWS = False
 
 

@@ -8,6 +8,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "prometheus"
 SUMMARY = "counts for node_exporter's textfile collector"
 NAMES_NOT_JUDGED = False
+TELLS_FILTERED = False
 NEEDS_ROWS = False
 
 

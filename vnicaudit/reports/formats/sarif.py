@@ -31,6 +31,7 @@ from vnicaudit.reports.writer import Options, ReportWriter
 FORMAT = "sarif"
 SUMMARY = "SARIF 2.1.0, for code scanning"
 NAMES_NOT_JUDGED = True
+TELLS_FILTERED = False
 NEEDS_ROWS = False
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"

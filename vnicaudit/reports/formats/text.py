@@ -11,6 +11,7 @@ from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.findings.ending import Ending
 from vnicaudit.reports.findings.grouped import FindingGroup, groups_of
+from vnicaudit.reports.findings.worst import WorstFindings
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.tally import Tally
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 FORMAT = "text"
 SUMMARY = "for people: by domain, or by rule where there is much"
 NAMES_NOT_JUDGED = True
+TELLS_FILTERED = True
 NEEDS_ROWS = False
 
 FEW = 10
@@ -46,8 +48,9 @@ def writer(options: Options) -> ReportWriter:
 
 
 class _AuditText:
-    """Findings as they come where each is shown. Where equal ones are shown once the answer stands
-    first. Where that depends on how many there are, the first few wait until it is known."""
+    """Findings as they come where each is shown, or the worst at the end where only so many are
+    wanted. Where equal ones are shown once the answer stands first. Where that depends on how many
+    there are, the first few wait until it is known."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -60,7 +63,7 @@ class _AuditText:
         self._groups = groups_of(options, by_rule=self._view != "full")
         self._waiting: list[str] = []
         self._crashes: list[str] = []
-        self._shown = 0
+        self._worst = None if options.most is None else WorstFindings(options.most)
 
     @cached_property
     def _entry(self) -> FindingText:
@@ -81,6 +84,8 @@ class _AuditText:
         if self._view == "short":
             self._note_crashes(audited)
             return ""
+        if self._worst is not None:
+            self._worst.add(audited)
         text = self._whole(audited)
         if self._view == "full":
             return text
@@ -95,7 +100,9 @@ class _AuditText:
         yield from filter(None, self._waiting)
         ending = Ending(self._tally, end, self._options, self._paint)
         if self._view != "short":
-            yield from ending.left_out(self._tally.findings.total() - self._shown)
+            if self._worst is not None:
+                yield from self._worst_entries(self._worst)
+                yield from ending.left_out(self._tally.findings.total() - len(self._worst))
             yield from ending.whole()
             return
         yield from ending.answer()
@@ -110,7 +117,8 @@ class _AuditText:
 
     def _whole(self, audited: Audited) -> str:
         entries = "".join(self._entries(audited))
-        if not entries and not self._options.verbose:
+        is_later = bool(self._worst is not None and audited.findings)
+        if not entries and (is_later or not self._options.verbose):
             return ""
         return f"{self._header(audited)}{entries or '  no findings' + chr(10)}\n"
 
@@ -148,15 +156,16 @@ class _AuditText:
         return title + "".join(self._entry.group(*rule) for rule in group.rules) + "\n"
 
     def _entries(self, audited: Audited) -> Iterator[str]:
-        findings = audited.findings
-        if self._options.most is not None:
-            findings = findings[: max(0, self._options.most - self._shown)]
-        self._shown += len(findings)
-        yield from map(self._entry.finding, findings)
+        if self._worst is None:
+            yield from map(self._entry.finding, audited.findings)
         yield from map(self._entry.crashed, audited.crashed)
         if self._options.verbose:
             yield from map(self._entry.suppressed, audited.suppressed)
             yield from map(self._entry.skipped, audited.skipped)
+
+    def _worst_entries(self, worst: WorstFindings) -> Iterator[str]:
+        for audited, findings in worst.by_subject():
+            yield f"{self._header(audited)}{''.join(map(self._entry.finding, findings))}\n"
 
     def _header(self, audited: Audited) -> str:
         name = safe(audited.subject)

@@ -1,0 +1,44 @@
+"""The worst findings of an audit: where only some are shown, these are."""
+
+from __future__ import annotations
+
+import heapq
+
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Finding
+from vnicaudit.model.report import Audited
+
+
+class WorstFindings:
+    """At most so many findings of a stream, each with what was audited: the most severe, of these
+    the surest, of equal ones those that came first. No others are held in memory."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._number = 0
+        self._heap: list[tuple[int, int, int, Audited, Finding]] = []
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def add(self, audited: Audited) -> None:
+        """Take its findings in, as far as they are worse than those that are there."""
+        for finding in audited.findings:
+            self._number += 1
+            severity = SEVERITIES.index(finding.severity)
+            confidence = CONFIDENCES.index(finding.confidence)
+            entry = (severity, confidence, -self._number, audited, finding)
+            if len(self._heap) < self._most:
+                heapq.heappush(self._heap, entry)
+            else:
+                heapq.heappushpop(self._heap, entry)
+
+    def worst_first(self) -> list[tuple[Audited, Finding]]:
+        """The findings in that order."""
+        return [entry[-2:] for entry in sorted(self._heap, reverse=True)]
+
+    def by_subject(self) -> list[tuple[Audited, list[Finding]]]:
+        """The findings of each subject together; that with the worst comes first."""
+        found: dict[int, tuple[Audited, list[Finding]]] = {}
+        for audited, finding in self.worst_first():
+            found.setdefault(id(audited), (audited, []))[1].append(finding)
+        return list(found.values())
