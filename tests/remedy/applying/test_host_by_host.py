@@ -229,6 +229,23 @@ def test_another_uri_of_a_host_leaves_the_lock_of_what_is_half_done(fleet: Fleet
     assert fleet.locked() == [False] * HOSTS
 
 
+def test_what_is_half_done_on_a_host_that_is_down_leaves_other_hosts_to_another_plan(
+    fleet: Fleet,
+) -> None:
+    half_done_on_the_second(fleet)
+    fleet.hosts[1].is_down = True
+    with pytest.raises(TargetError, match=r"half done there: .*; meanwhile a plan without that"):
+        fleet.apply(fleet.steps, fleet.fleet_context())
+    went = fleet.apply(fleet.steps[4:], fleet.fleet_context(), b"another plan")
+    assert outcomes(went) == ["applied"] * GUESTS
+    assert fleet.half_done() == fleet.locked() == [False, True, False]
+    fleet.hosts[1].is_down = False
+    went = fleet.apply(fleet.steps, fleet.fleet_context())
+    assert outcomes(went)[:4] == ["applied"] * 4
+    assert set(outcomes(went)[4:]) <= {"already", "refused"}
+    assert fleet.locked() == [False] * HOSTS
+
+
 def test_a_host_that_is_down_keeps_no_other_from_being_taken_back(fleet: Fleet) -> None:
     fleet.apply(fleet.steps, fleet.fleet_context())
     run = runs(str(fleet.folder))[0].id
