@@ -83,8 +83,8 @@ class FileDriver:
             which = f"--restore --domain {word(transaction.file or '')}"
             ignored = "--over-edits is not for files; " if request.over_edits else ""
             raise UnitRefusedError(
-                f"{ignored}somebody changed the file since: look at it, and put it right by hand; or have "
-                f"its original put back as a whole: {request.run.rollback_command(which)}",
+                f"{ignored}somebody changed the file since: look at it, and put it right by hand; "
+                f"or have its original put back as a whole: {request.run.rollback_command(which)}",
                 "edited",
             )
         if len(request.select_changes(transaction.nic_changes)) < len(transaction.nic_changes):
