@@ -91,9 +91,7 @@ def test_what_is_left_out_is_counted_and_fails_nothing(guests: Path) -> None:
         (["--format", "csv", "-o", "a.csv"], True),
     ],
 )
-def test_what_is_left_out_is_told_once(
-    tmp_path: Path, report: list[str], told: bool
-) -> None:
+def test_what_is_left_out_is_told_once(tmp_path: Path, report: list[str], told: bool) -> None:
     (tmp_path / "a.xml").write_text(SLOW)
     words = ["audit", "a.xml", "--owner", "nova", "--min-confidence=medium", *report]
     done = inside(*words, cwd=tmp_path)
