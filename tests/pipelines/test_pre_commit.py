@@ -179,7 +179,7 @@ def test_every_hook_of_the_file_is_a_command_of_the_program() -> None:
     for hook in HOOKS:
         *program, name = hook["entry"].partition(" audit ")[0].split()
         assert (program, name) == (["python", "-I", "-m"], "vnicaudit")
-        assert set(options_of(hook)) <= known
+        assert {word for word in options_of(hook) if word.startswith("-")} <= known
 
 
 def test_every_configuration_of_the_page_is_tried() -> None:

@@ -134,6 +134,7 @@ class AuditWork:
         ``finding_filter``: the findings that are reported."""
         self._with_rows = with_rows
         self._finding_filter = finding_filter
+        self._reports = regrades
         self._rule_ids = tuple(rule_ids)
         self.catalogue = catalogue or shipped_catalogue()
         self._description_auditor = DescriptionAuditor(
@@ -218,7 +219,13 @@ class AuditWork:
     def _filtered(self, audited: Audited, domain: Domain | None) -> Audited:
         audited = self._without_known(self.suppressor.apply(audited, domain))
         audited = self._regraded(audited) if self._regrades else audited
-        return self._finding_filter.apply(audited) if self._finding_filter else audited
+        is_on = self._reports and self._finding_filter
+        return self._finding_filter.apply(audited) if is_on else audited
+
+    def selects(self, finding: Finding) -> bool:
+        """True where a finding may be fixed: those that the filter leaves out of the report are
+        seen, so that no fix brings one of them up, and left as they are."""
+        return self._finding_filter.keeps(self._graded(finding))
 
     def _without_known(self, audited: Audited) -> Audited:
         if not self._baseline or not audited.findings:

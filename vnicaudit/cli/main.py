@@ -128,10 +128,11 @@ def _tell_usage_error(error: click.ClickException) -> None:
 
 def _choice_hint(text: str) -> str:
     """``; did you mean 'json'?`` behind click's message on a value that is no choice."""
-    found = re.search(r"'([^']*)' is not one of ('.*')\.$", text)
-    if found is None:
+    before, is_choice, choices = text.rpartition(" is not one of ")
+    if not is_choice:
         return ""
-    hint = close_to(found[1], re.findall(r"'([^']*)'", found[2]))
+    word = before.rstrip("'").rpartition("'")[2]
+    hint = close_to(word, re.findall(r"'([^']*)'", choices))
     return f" {hint[2:].capitalize()}" if hint else ""
 
 

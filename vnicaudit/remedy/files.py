@@ -44,8 +44,9 @@ def files_with_changes(
             continue
         of_preference = product.scope == "preference"
         for finding in product.findings:
-            if finding.change is not None and finding.location.file is not None:
-                (preferences if of_preference else found)[finding.location.file] = of_preference
+            file = finding.location.file
+            if finding.change is not None and file is not None and work.selects(finding):
+                (preferences if of_preference else found)[file] = of_preference
     return preferences | {path: path in preferences for path in found}
 
 

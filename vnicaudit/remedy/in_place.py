@@ -123,7 +123,7 @@ class _Rounds:
             if writer is None:
                 continue
             for finding in one.audited.findings:
-                if finding.change is not None:
+                if finding.change is not None and self._reader.work.selects(finding):
                     made = MadeChange(number, finding, finding.change)
                     found.append((made, writer))
         return found

@@ -139,6 +139,52 @@ def test_a_guard_rail_that_failed_is_looked_at_again(tmp_path: Path, lost: bool)
     assert result.guard_rails == (GuardRail("ping", "a", "ok"),)
 
 
+class LooksGuard(Guard):
+    """Looks that end one after the other as listed; ``lost``: an end does not answer."""
+
+    def __init__(self, looks: str) -> None:
+        super().__init__()
+        self._looks = iter(looks.split())
+
+    def after(self, ends: Ends, path: PathOf, before: str) -> GuardRail:
+        look = next(self._looks)
+        self.broken = [path.name] if look == "failed" else []
+        found = super().after(ends, path, before)
+        if look == "lost":
+            raise EndpointError("gone")
+        return replace(found, verdict="unknown", detail="no tool") if look == "unknown" else found
+
+
+ONCE = "it failed at one look (lost), and could not be looked at again: "
+
+
+@pytest.mark.parametrize(
+    ("looks", "verdict", "detail"),
+    [
+        ("ok", "ok", ""),
+        ("unknown", "unknown", "no tool"),
+        ("failed failed", "failed", "lost"),
+        ("failed ok", "ok", ""),
+        ("lost ok", "ok", ""),
+        ("lost lost", "unknown", "gone"),
+        ("failed lost failed", "failed", "lost"),
+        ("lost failed failed", "failed", "lost"),
+        ("failed lost ok", "ok", ""),
+        ("lost failed ok", "ok", ""),
+        ("failed lost lost", "unknown", f"{ONCE}gone"),
+        ("lost failed lost", "unknown", f"{ONCE}gone"),
+        ("failed unknown unknown", "unknown", f"{ONCE}no tool"),
+    ],
+)
+def test_a_look_that_does_not_get_through_does_not_count(
+    tmp_path: Path, looks: str, verdict: str, detail: str
+) -> None:
+    guard = LooksGuard(looks)
+    result = measured(tmp_path, looking(guard, "single", "a"), [opened("a")], Told())
+    assert [(rail.verdict, rail.detail) for rail in result.guard_rails] == [(verdict, detail)]
+    assert len(guard.asked) == 1 + len(looks.split())
+
+
 def test_an_end_that_does_not_answer_breaks_no_guard_rail(tmp_path: Path) -> None:
     class Gone(Guard):
         """Loses an end in the arm that is compared."""

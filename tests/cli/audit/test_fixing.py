@@ -243,3 +243,23 @@ def test_what_could_not_be_read_is_said_beside_the_diff(folder: Path) -> None:
     assert result.returncode == 4
     assert result.stdout == _DIFF
     assert "torn.xml:2: not well-formed XML: " in result.stderr
+
+
+def test_a_filter_hides_no_danger_from_a_fix(tmp_path: Path) -> None:
+    """libvirt starts no guest with a virtio ring of 511; on e1000 nobody reads it."""
+    ring = "<model type='e1000'/><driver rx_queue_size='511'/>"
+    text = _UNSAFE.replace("<model type='e1000'/>", ring)
+    path = tmp_path / "a.xml"
+    path.write_text(text)
+    result = vnicaudit("audit", path, "--fix", "--include-unsafe", "--severity", "low")
+    assert path.read_text() == text
+    assert "VNIC035" in result.stderr
+    assert result.returncode == 5
+
+
+def test_what_a_filter_leaves_out_is_not_fixed(tmp_path: Path) -> None:
+    path = tmp_path / "a.xml"
+    for severity, model in (("high,error", "e1000"), ("low", "virtio")):
+        path.write_text(_UNSAFE)
+        vnicaudit("audit", path, "--fix", "--include-unsafe", "--severity", severity)
+        assert f"<model type='{model}'/>" in path.read_text()

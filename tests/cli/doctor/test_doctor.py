@@ -41,6 +41,13 @@ def as_nobody() -> Iterator[None]:
             os.setresuid(0, 0, 0)
 
 
+def opened_to_all(folder: Path) -> None:
+    """A folder that anybody can get to."""
+    for one in (folder, *folder.parents):
+        if not one.stat().st_mode & 0o001:
+            one.chmod(0o755)
+
+
 def test_extras_are_those_of_the_package() -> None:
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
@@ -54,9 +61,7 @@ def test_no_libvirt(tmp_path: Path) -> None:
 def test_a_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("libvirt")
     monkeypatch.chdir(tmp_path)  # the address of a socket is short
-    tmp_path.chmod(0o755)
-    for folder in list(tmp_path.parents)[:2]:
-        folder.chmod(0o755)
+    opened_to_all(tmp_path)
     with closing(socket.socket(socket.AF_UNIX)) as server:
         server.bind("libvirt-sock-ro")
         Path("libvirt-sock-ro").chmod(0o777)
@@ -95,8 +100,7 @@ def test_processes_of_a_machine(tmp_path: Path) -> None:
         (tmp_path / "proc" / pid / "cmdline").write_bytes(words)
         (tmp_path / "proc" / pid / "fd").mkdir()
     (tmp_path / "proc/8/fd").chmod(0o700 if os.geteuid() == 0 else 0o000)
-    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
-        folder.chmod(0o755)
+    opened_to_all(tmp_path)
     with as_nobody():
         found = this_machine(str(tmp_path))
     assert (found.qemus, found.closed, found.hidden) == (2, 1, False)

@@ -275,6 +275,19 @@ def test_a_part_of_the_plan(here: Path, capsys: Capture) -> None:
     assert (here / "a.xml").read_text() == VIRTIO
 
 
+def test_a_nic_of_another_domain_is_an_error(here: Path, capsys: Capture) -> None:
+    mine, other = "52:54:00:00:00:01", "52:54:00:00:00:02"
+    (here / "b.xml").write_text(E1000.replace("<name>a<", "<name>bee<").replace(mine, other))
+    planned("a.xml", "b.xml")
+    assert apply("--domain", "a", "--nic", other) == 2
+    assert "no step on a NIC of 'a' that --nic names" in capsys.readouterr().err
+    assert apply("--domain", "a", "--domain", "bee", "--nic", mine) == 2
+    assert "no step on a NIC of 'bee' that --nic names" in capsys.readouterr().err
+    assert apply("--domain", "a", "--nic", mine, "--nic", other.upper()) == 2
+    assert f"no step on '{other}' of a domain that --domain names" in capsys.readouterr().err
+    assert (here / "a.xml").read_text() == E1000
+
+
 def test_a_dry_run_says_that_nothing_was_changed(capsys: Capture) -> None:
     planned()
     capsys.readouterr()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import stat
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -140,13 +142,23 @@ def test_a_later_edit_is_nobodys_to_undo(here: Path, capsys: Capture) -> None:
         in capsys.readouterr().out
     )
     assert (here / "a.xml").read_text() == edited
+    assert rollback(run_id, "--over-edits") == 5
+    assert "--over-edits is not for files; somebody changed" in capsys.readouterr().out
+    assert rollback(run_id, "--restore", "--domain", "a.xml") == 0  # as the message says
+    assert (here / "a.xml").read_text() == E1000
 
 
-def test_a_file_that_has_gone(here: Path, capsys: Capture) -> None:
+@pytest.mark.parametrize("more", [(), ("--restore",)])
+def test_a_file_that_has_gone(here: Path, capsys: Capture, more: tuple[str, ...]) -> None:
     run_id = applied()
     (here / "a.xml").unlink()
-    assert rollback(run_id) == 5
-    assert runs(capsys)[0]["steps"][0]["codes"] == ["unreadable"]
+    assert rollback(run_id, *more) == 5
+    (step,) = runs(capsys)[0]["steps"]
+    assert step["codes"] == ["unreadable"]
+    command = step["message"].partition(" it had: ")[2]
+    assert command.startswith("cp ")
+    subprocess.run(shlex.split(command), check=True)
+    assert (here / "a.xml").read_text() == E1000
 
 
 def test_other_names_of_the_file_would_keep_the_new_text(here: Path, capsys: Capture) -> None:

@@ -282,7 +282,7 @@ def test_a_bare_interface_is_told_what_it_is(tmp_path: Path) -> None:
     assert error["message"] == "a libvirt <interface> document: it describes no NIC"
 
 
-WITHOUT_PLACES = ["csv", "github", "openmetrics", "prometheus"]
+WITHOUT_PLACES = ["concise", "csv", "github", "openmetrics", "prometheus"]
 
 
 @pytest.mark.parametrize("name", formats())

@@ -24,6 +24,8 @@ from vnicaudit.remedy.applying.runner import RunResult
 from vnicaudit.remedy.hypervisor import Hypervisor
 
 HOSTS, GUESTS = 3, 2
+ALIAS = "qemu+ssh://10.0.0.1/system"
+"""Leads to the second host."""
 
 
 class Host:
@@ -64,6 +66,17 @@ class Host:
         """Nothing is open."""
 
 
+class ByAnotherUri:
+    """One of the hosts, reached by another name of it."""
+
+    def __init__(self, host: Host, uri: str) -> None:
+        self._host = host
+        self.uri = uri
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._host, name)
+
+
 class Fleet(World):
     """Some hosts with some guests each."""
 
@@ -81,6 +94,8 @@ class Fleet(World):
 
     def _connect(self, uri: str, *, deadline: float) -> Hypervisor:
         del deadline
+        if uri == ALIAS:
+            return cast(Hypervisor, ByAnotherUri(self.hosts[1], uri))
         (host,) = (one for one in self.hosts if one.uri == uri)
         if host.is_down:
             raise TargetError("cannot connect: no route to host", file=uri)
@@ -163,6 +178,74 @@ def test_another_run_of_the_folder_leaves_the_lock_of_what_is_half_done(fleet: F
     assert fleet.locked() == [False] * HOSTS
 
 
+def half_done_on_the_second(fleet: Fleet) -> Path:
+    """The folder of the run that was killed there."""
+    fleet.kill_when = "behind line begin", 2 * GUESTS
+    with pytest.raises(Killed):
+        fleet.apply(fleet.steps, fleet.fleet_context())
+    assert fleet.half_done() == fleet.locked() == [False, True, False]
+    state = StateFolder(str(fleet.folder))
+    return state.run(state.ids()[0])
+
+
+def test_what_is_lost_keeps_its_host_locked(fleet: Fleet) -> None:
+    folder = half_done_on_the_second(fleet)
+    journal = folder / "journal.jsonl"
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
+    begun = fleet.machines[2 * GUESTS - 1].uuid
+    (task,) = (path for path in folder.glob("definitions/*.task.json") if begun in path.read_text())
+    task.write_text("{")
+    assert fleet.half_done() == [False] * HOSTS
+    fleet.apply((fleet.steps[2],), fleet.fleet_context(), b"another plan")
+    assert fleet.locked() == [False, True, False]
+
+
+def test_a_run_that_cannot_be_read_keeps_hosts_locked(fleet: Fleet) -> None:
+    folder = half_done_on_the_second(fleet)
+    (folder / "run.json").write_text("{")
+    (folder / "journal.jsonl").write_text("")
+    for path in folder.glob("definitions/*"):
+        path.unlink()
+    fleet.told.clear()
+    fleet.apply((fleet.steps[2], fleet.steps[4]), fleet.fleet_context(), b"another plan")
+    assert fleet.locked() == [False, True, True]
+    kept = dict(told for told in fleet.told if told[1].startswith("it stays locked"))
+    assert kept.keys() == {"kvm1", "kvm2"}
+    assert all("run.json" in text for text in kept.values())
+
+
+def test_another_uri_of_a_host_leaves_the_lock_of_what_is_half_done(fleet: Fleet) -> None:
+    half_done_on_the_second(fleet)
+    fleet.told.clear()
+    steps = (replace(fleet.steps[2], target=ALIAS), fleet.steps[4])
+    fleet.apply(steps, fleet.fleet_context(), b"another plan")
+    assert fleet.locked() == [False, True, False]
+    assert (
+        "kvm1",
+        "it stays locked, as it was before: a change is half done on qemu+ssh://kvm1/system, "
+        "which may be this host",
+    ) in fleet.told
+    fleet.apply(fleet.steps, fleet.fleet_context())
+    assert fleet.locked() == [False] * HOSTS
+
+
+def test_what_is_half_done_on_a_host_that_is_down_leaves_other_hosts_to_another_plan(
+    fleet: Fleet,
+) -> None:
+    half_done_on_the_second(fleet)
+    fleet.hosts[1].is_down = True
+    with pytest.raises(TargetError, match=r"half done there: .*; meanwhile a plan without that"):
+        fleet.apply(fleet.steps, fleet.fleet_context())
+    went = fleet.apply(fleet.steps[4:], fleet.fleet_context(), b"another plan")
+    assert outcomes(went) == ["applied"] * GUESTS
+    assert fleet.half_done() == fleet.locked() == [False, True, False]
+    fleet.hosts[1].is_down = False
+    went = fleet.apply(fleet.steps, fleet.fleet_context())
+    assert outcomes(went)[:4] == ["applied"] * 4
+    assert set(outcomes(went)[4:]) <= {"already", "refused"}
+    assert fleet.locked() == [False] * HOSTS
+
+
 def test_a_host_that_is_down_keeps_no_other_from_being_taken_back(fleet: Fleet) -> None:
     fleet.apply(fleet.steps, fleet.fleet_context())
     run = runs(str(fleet.folder))[0].id
@@ -200,11 +283,8 @@ def test_a_way_back_that_was_interrupted_is_gone_on_with(fleet: Fleet) -> None:
 
 def test_what_is_half_done_on_a_host_that_is_down_waits_for_it(fleet: Fleet) -> None:
     """The others are taken back; it stays locked, and is taken back by the same command."""
-    fleet.kill_when = "behind line begin", 2 * GUESTS
-    with pytest.raises(Killed):
-        fleet.apply(fleet.steps, fleet.fleet_context())
-    assert fleet.half_done() == fleet.locked() == [False, True, False]
-    run = runs(str(fleet.folder))[0].id
+    run = half_done_on_the_second(fleet).name
+    fleet.hosts[0].lock = StateFolder(str(fleet.folder)).host_lock()  # as a kill may leave it
     fleet.hosts[1].is_down = True
     middle, back = fleet.rollback(fleet.context("restart"), run=run)
     assert "is still in the middle" in middle.stopped

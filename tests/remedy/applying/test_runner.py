@@ -165,7 +165,7 @@ def test_another_plan_is_refused_while_one_is_in_the_middle_of_a_domain(
     ("steps", "mode", "words"),
     [
         (slice(None), "restart", "is unfinished, with --mode next-boot: finish it with that"),
-        (slice(0, 1), "next-boot", "is unfinished, with other steps of it (--include-unsafe)"),
+        (slice(0, 1), "next-boot", "is unfinished, with other steps of it (--include-unsafe"),
     ],
 )
 def test_a_run_is_finished_as_it_was_begun(

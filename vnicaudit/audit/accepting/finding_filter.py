@@ -23,11 +23,12 @@ class FindingFilter(msgspec.Struct, frozen=True):
 
     def apply(self, audited: Audited) -> Audited:
         """The subject with the findings that are reported; the others are counted."""
-        kept = tuple(finding for finding in audited.findings if self._keeps(finding))
+        kept = tuple(finding for finding in audited.findings if self.keeps(finding))
         hidden = len(audited.findings) - len(kept)
         return replace(audited, findings=kept, filtered=hidden) if hidden else audited
 
-    def _keeps(self, finding: Finding) -> bool:
+    def keeps(self, finding: Finding) -> bool:
+        """True for one that is reported."""
         return (
             (not self.severities or finding.severity in self.severities)
             and CONFIDENCES.index(finding.confidence) >= CONFIDENCES.index(self.confidence)

@@ -19,7 +19,7 @@ from vnicaudit.bench.readable import one_line
 from vnicaudit.bench.running.arms import OpenedArm, Switch
 from vnicaudit.bench.running.forecast import Forecast, VisitPlan
 from vnicaudit.bench.running.listener import Listener
-from vnicaudit.bench.running.together import run_once, run_together
+from vnicaudit.bench.running.together import is_failed, run_once, run_together
 from vnicaudit.bench.running.witness import witness_of
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Sample, Workload
@@ -45,8 +45,8 @@ def take_sample(
     already what the witness says in this arm when all is well. Raises EndpointError where an end is
     lost."""
     started = timestamp()
-    measured, covariates, against = run_together(workload, opened, limits, plugins)
-    failure = measured.failure if measured.error or not measured.values else None
+    measured, covariates, against, failed = run_together(workload, opened, limits, plugins)
+    failure = measured.failure if is_failed(measured) else None
     return Sample(
         workload=workload.id,
         arm=opened.arm.name,
@@ -60,7 +60,7 @@ def take_sample(
         reason="; ".join(doubt.words for doubt in against),
         invalid_by=tuple(dict.fromkeys(doubt.by for doubt in against)),
         failure=failure,
-        witness=witness_of(opened) if failure or not known else None,
+        witness=witness_of(opened, failed) if failure or not known else None,
         covariates=covariates,
         histogram=measured.histogram,
         raw=measured.raw,

@@ -1,15 +1,19 @@
 """Guard rails: looked at before the first run, and in each arm: once it was brought about by a
 change that is made only once, and after the last run.
 
-One that is broken ends a measurement, so one look is not enough for it: it is looked at again, and
-the second look counts. An end that does not answer (a slow agent, a peer that is gone) says nothing
-of the network: then the guard rail is not known.
+One that is broken ends a measurement, so one look is not enough for it: it is broken if two looks
+say so, and one that says it holds is believed. A look that does not get through (a slow agent, a
+peer that is gone) says nothing of the network, and does not count: where only one look got through,
+and failed, the guard rail is not known, and what was seen is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
+
+from msgspec.structs import replace
 
 from vnicaudit.bench.contract import Guard
 from vnicaudit.bench.readable import one_line, readable
@@ -22,6 +26,8 @@ Guards = Mapping[str, Guard]
 RailStates = Mapping[str, str]
 """Guard rail -> what it is to be compared with."""
 
+_LOOKS = 3
+_ONCE = "it failed at one look ({seen}), and could not be looked at again: {why}"
 _CUMULATIVE = frozenset({"counters"})
 """Count what has been since they were looked at before, in whichever arm it was."""
 
@@ -65,15 +71,29 @@ def _guard_rail(
         return GuardRail(name, arm, "unknown", f"arms of one target share its {name}")
     if name not in kept:
         return GuardRail(name, arm, "unknown", "it could not be looked at before")
-    for _look in range(2):
-        try:
-            rail = _checked(name, guard, opened, kept[name])
-        except EndpointError as error:
-            rail = GuardRail(name, arm, "unknown", one_line(str(error)))
-        else:
-            if rail.verdict != "failed":
-                return rail
-    return rail
+    return _confirmed(partial(_look, name, guard, opened, kept[name]))
+
+
+def _confirmed(look: Callable[[], tuple[GuardRail, bool]]) -> GuardRail:
+    """What two looks say; or three, where one of them failed and another did not get through."""
+    failed = ""
+    for number in range(_LOOKS):
+        rail, got_through = look()
+        if rail.verdict == "ok" or (rail.verdict == "failed" and failed):
+            return rail
+        if rail.verdict == "failed":
+            failed = rail.detail or "without a word"
+        elif not failed and (got_through or number):
+            return rail
+    return replace(rail, detail=_ONCE.format(seen=failed, why=rail.detail))
+
+
+def _look(name: str, guard: Guard, opened: OpenedArm, before: str) -> tuple[GuardRail, bool]:
+    """The guard rail now, and True where that look got through to the ends."""
+    try:
+        return _checked(name, guard, opened, before), True
+    except EndpointError as error:
+        return GuardRail(name, opened.arm.name, "unknown", one_line(str(error))), False
 
 
 def _checked(name: str, guard: Guard, opened: OpenedArm, before: str) -> GuardRail:

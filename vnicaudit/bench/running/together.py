@@ -32,11 +32,13 @@ _LEAST_SHARE = 0.8
 
 class TakenRun(NamedTuple):
     """A run with what happened around it. ``measured``: its values have the costs; ``doubts``: why
-    it does not count."""
+    it does not count; ``failed``: of several targets, the place of the one that the result
+    names as failed."""
 
     measured: Measured
     covariates: Covariates
     doubts: tuple[Doubt, ...]
+    failed: int | None = None
 
 
 def run_together(
@@ -72,7 +74,13 @@ def _as_one(taken: Sequence[TakenRun], urls: Sequence[str], apart: tuple[Doubt, 
         together([each.measured for each in taken], urls),
         replace(taken[0].covariates, generator_limited=limited),
         (*against, *apart),
+        next((place for place, each in enumerate(taken) if is_failed(each.measured)), None),
     )
+
+
+def is_failed(measured: Measured) -> bool:
+    """True where the run came to nothing."""
+    return bool(measured.error) or not measured.values
 
 
 def run_once(workload: Workload, ends: Ends, plugins: BenchPlugins) -> Measured:
@@ -136,7 +144,7 @@ def together(all_measured: Sequence[Measured], urls: Sequence[str]) -> Measured:
     """One result of all targets; the error of the first that failed, where one did."""
     raw = tuple(ran for each in all_measured for ran in each.raw)
     for measured, url in zip(all_measured, urls, strict=True):
-        if measured.error or not measured.values:
+        if is_failed(measured):
             why = measured.error or "the engine measured nothing"
             return replace(measured, values={}, error=f"{url}: {why}", raw=raw)
     details = dict(all_measured[0].details)

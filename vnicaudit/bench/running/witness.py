@@ -30,10 +30,12 @@ _NEIGHBOUR = re.compile(
 _UNRESOLVED = ("FAILED", "INCOMPLETE")
 
 
-def witness_of(opened: OpenedArm) -> Witness:
+def witness_of(opened: OpenedArm, failed: int | None = None) -> Witness:
     """The state of the path now, in about 3 s at most; of several targets, that of the first that
-    does not answer."""
-    found = [_witness(each) for each in (opened, *opened.beside)]
+    does not answer. ``failed``: the place of the one whose run failed: no other is asked then,
+    which may never answer ping."""
+    every = (opened, *opened.beside)
+    found = [_witness(each) for each in (every if failed is None else (every[failed],))]
     return next((each for each in found if each.answered is False), found[0])
 
 

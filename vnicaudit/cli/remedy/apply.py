@@ -47,7 +47,7 @@ from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from vnicaudit.cli.options.remedy import ScheduleOptions
     from vnicaudit.model.plan import Mode, Plan, Step
@@ -205,28 +205,45 @@ def chosen_steps(
     steps: Sequence[Step], domains: tuple[str, ...], macs: tuple[str, ...]
 ) -> tuple[Step, ...]:
     """The steps on these domains (name or UUID) and NICs; all where none are named. Raises
-    UsageError for one that the plan has no step on."""
+    UsageError for one that the plan has no step on, or none on such a NIC of such a domain."""
     from vnicaudit.base.wording import close_to
-    from vnicaudit.model.refs import mac_of
 
-    names = {one for step in steps for one in (step.about.name, step.about.id) if one}
-    known = {mac for step in steps for mac in (mac_of(step.about), *_macs(step)) if mac}
-    wanted = frozenset(mac.lower() for mac in macs)
-    for word, among in (*((one, names) for one in domains), *((one, known) for one in wanted)):
+    wanted = tuple(dict.fromkeys(mac.lower() for mac in macs))
+    for word, among in (
+        *((one, _named(steps, _names)) for one in domains),
+        *((one, _named(steps, _macs)) for one in wanted),
+    ):
         if word not in among:
             raise UsageError(f"the plan has no step on {word!r}{close_to(word, sorted(among))}")
-    return tuple(
+    chosen = tuple(
         step
         for step in steps
-        if (not domains or {step.about.name, step.about.id} & set(domains))
-        and (not wanted or {mac_of(step.about), *_macs(step)} & wanted)
+        if (not domains or _names(step) & set(domains))
+        and (not wanted or _macs(step) & set(wanted))
     )
+    for word in domains if wanted else ():
+        if word not in _named(chosen, _names):
+            raise UsageError(f"the plan has no step on a NIC of {word!r} that --nic names")
+    for word in wanted:
+        if word not in _named(chosen, _macs):
+            raise UsageError(f"the plan has no step on {word!r} of a domain that --domain names")
+    return chosen
 
 
-def _macs(step: Step) -> tuple[str, ...]:
+def _named(steps: Sequence[Step], named: Callable[[Step], set[str]]) -> set[str]:
+    return set().union(*map(named, steps))
+
+
+def _names(step: Step) -> set[str]:
+    return {one for one in (step.about.name, step.about.id) if one}
+
+
+def _macs(step: Step) -> set[str]:
     from vnicaudit.model.plan import ServerUnit
+    from vnicaudit.model.refs import mac_of
 
-    return step.unit.macs if isinstance(step.unit, ServerUnit) else ()
+    more = step.unit.macs if isinstance(step.unit, ServerUnit) else ()
+    return {mac for mac in (mac_of(step.about), *more) if mac}
 
 
 def split_steps(

@@ -78,7 +78,7 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
     "--over-edits",
     is_flag=True,
     help="Roll back even if the definition was edited since; restores only the NIC. Of "
-    "servers and images: even if somebody set the property since.",
+    "servers and images: even if somebody set the property since. Not for files: --restore.",
 )
 @click.option(
     "--restore",

@@ -99,7 +99,7 @@ class RunsOptions(RemedyOptions, frozen=True, kw_only=True):
     "--prune",
     metavar="TIME",
     help="Remove runs that ended longer ago than this (90d, 8w, 2y): they can no longer be undone. "
-    "Unfinished and damaged runs stay.",
+    "Unfinished and damaged runs stay, with what they undo and what undoes them.",
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask before --prune removes runs.")
 @format_option
@@ -141,12 +141,14 @@ def _prune(keep: str, options: RunsOptions) -> int:
 
     from vnicaudit.cli.history.prune import days_of
     from vnicaudit.remedy.applying.journal.state import StateFolder
-    from vnicaudit.remedy.applying.pruning import old_runs, remove_runs
+    from vnicaudit.remedy.applying.pruning import old_runs, remove_leftovers, remove_runs
 
     if options.run is not None or options.verify or options.recover or options.format != "text":
         raise UsageError("--prune removes old runs: give it without RUN, --verify and --format")
     before = datetime.now(timezone.utc) - timedelta(days=days_of(keep, "--prune"))
-    found = old_runs(StateFolder(options.folder), before)
+    state = StateFolder(options.folder)
+    remove_leftovers(state)
+    found = old_runs(state, before)
     if not found:
         emit(f"No run ended more than {keep} ago\n")
         return 0

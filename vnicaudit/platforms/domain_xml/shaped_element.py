@@ -12,7 +12,7 @@ import msgspec
 
 T = TypeVar("T")
 
-_STEP = r"(?:\{[^}]*\})?[^/{}]+"
+_STEP = r"(?:\{[^{}]*\})?[^/{}]+"
 
 
 class ShapedNode(msgspec.Struct, gc=False):

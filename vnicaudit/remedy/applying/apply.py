@@ -18,7 +18,7 @@ from vnicaudit.model.runs import Foreseen, ForeseenOutcome, Outcome
 from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.beside import OtherRuns, refuse_beside
 from vnicaudit.remedy.applying.driver import Prepared, PrepareRequest
-from vnicaudit.remedy.applying.host_by_host import HostByHost
+from vnicaudit.remedy.applying.host_by_host import HostByHost, open_begun
 from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past, begin_run, unfinished
 from vnicaudit.remedy.applying.journal.run_request import RunLimits, RunRequest, UnitRequest
 from vnicaudit.remedy.applying.journal.state import StateFolder
@@ -35,6 +35,7 @@ PLAN = "plan.json"
 
 
 _ALREADY = "it is so already: nothing to do"
+_MEANWHILE = "meanwhile a plan without that host (vnicaudit fleet plan --limit) changes others"
 _NOT_BEGUN: dict[Outcome, ForeseenOutcome] = {"gone": "gone", "refused": "refused"}
 """What a driver answers of one that is not there any more -> how that is foreseen."""
 
@@ -111,7 +112,7 @@ def apply(
             write_private(found.folder / PLAN, text)
         preparing: Preparing = _Preparing(steps, plan, context)
         if context.host_by_host:
-            drivers.open(unit for unit in found.request.units if found.is_open(unit.key))
+            open_begun(found, drivers, _MEANWHILE)
             preparing = HostByHost(preparing, OtherRuns(context.state, context.kinds, found))
         runner = Runner(
             found, drivers, preparing, tell, trials, context.tell_remaining, context.halted

@@ -7,6 +7,7 @@ import threading
 from vnicaudit.errors import SilentError, TargetError
 from vnicaudit.remedy.applying.beside import OtherRuns
 from vnicaudit.remedy.applying.driver import Prepared
+from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.journal.state import HeldError
 from vnicaudit.remedy.applying.kinds import Drivers
@@ -50,6 +51,23 @@ class HostByHost:
     def _given_up(self, unit: UnitRequest, why: UnitRefusedError) -> UnitRefusedError:
         self._not_usable[unit.target] = why
         return why
+
+
+def open_begun(run: PastRun, drivers: Drivers, meanwhile: str) -> None:
+    """Reach the hosts where the run is in the middle of a unit: it goes on there first.
+    ``meanwhile``: the way to change others while one of them is down. Raises TargetError,
+    SilentError and HeldError."""
+    for unit in run.request.units:
+        if not run.is_open(unit.key):
+            continue
+        words = f"; {unit.name} is half done there: give the same command when it answers; "
+        try:
+            drivers.open((unit,))
+        except TargetError as error:
+            message = f"{error.message}{words}{meanwhile}"
+            raise TargetError(message, file=error.file, failure=error.failure) from None
+        except SilentError as error:
+            raise SilentError(f"{error}{words}{meanwhile}") from None
 
 
 def _unreachable(error: TargetError | SilentError) -> UnitRefusedError:

@@ -18,7 +18,7 @@ from vnicaudit.remedy.applying.apply import RunContext, dry_run_units, open_or_h
 from vnicaudit.remedy.applying.beside import OtherRuns, refuse_beside
 from vnicaudit.remedy.applying.driver import Prepared, UndoRequest
 from vnicaudit.remedy.applying.history import record, undone_by
-from vnicaudit.remedy.applying.host_by_host import HostByHost
+from vnicaudit.remedy.applying.host_by_host import HostByHost, open_begun
 from vnicaudit.remedy.applying.journal.events import Done, End
 from vnicaudit.remedy.applying.journal.journal_file import Journal
 from vnicaudit.remedy.applying.journal.past_run import (
@@ -46,6 +46,7 @@ from vnicaudit.remedy.unit_refusal import UnitRefusedError
 from vnicaudit.text.own_commands import command
 
 _CHANGED = ("applied",)
+_MEANWHILE = "meanwhile --domain restores others"
 
 
 class RollbackSelection(msgspec.Struct, frozen=True):
@@ -122,7 +123,7 @@ def rollback(
         mine = _unfinished(context, request) or begin_run(context.state, request)
         back = _preparer(found, selection, context)
         if context.host_by_host:
-            drivers.open(unit for unit in mine.request.units if mine.is_open(unit.key))
+            open_begun(mine, drivers, _MEANWHILE)
             back = HostByHost(back, OtherRuns(context.state, context.kinds, mine))
         went = Runner(mine, drivers, back, tell, None, context.tell_remaining, context.halted).go(
             context.schedule

@@ -5,7 +5,7 @@ use.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Set
 from contextlib import ExitStack, suppress
 from typing import Protocol, TypeVar, cast
 
@@ -15,6 +15,7 @@ from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
 from vnicaudit.remedy.applying.journal.unfinished_runs import UnfinishedRuns
 from vnicaudit.remedy.cloud import CloudAccess
+from vnicaudit.text.secrets import masked_message
 
 T = TypeVar("T")
 Tell = Callable[[str, str], None]
@@ -25,6 +26,10 @@ _NO_LOCK = (
     "(--without-host-lock, where nobody else works there)"
 )
 _STAYS_LOCKED = "it stays locked: a change is half done there"
+_STAYS_LOCKED_AS_BEFORE = (
+    "it stays locked, as it was before: a change is half done on {uri}, which may be this host"
+)
+_NOBODY_CAN_TELL = "it stays locked: a change may be half done there: {error}"
 
 
 class HostWithLock(Protocol):
@@ -50,13 +55,14 @@ class HostWithLock(Protocol):
 
 class _Held:
     """A place that is held, and by how many: two URIs may lead to one host. ``owner``: of the lock
-    that is to be removed from the host; empty: there is none."""
+    that is to be removed from the host; empty: there is none. ``was_ours``: an earlier run of this
+    state folder had left that lock."""
 
-    def __init__(self, locks: ExitStack, owner: str) -> None:
+    def __init__(self, locks: ExitStack, owner: str, *, was_ours: bool) -> None:
         self.locks = locks
         self.owner = owner
+        self.was_ours = was_ours
         self.holders = 0
-        self.uris: set[str] = set()
 
 
 class Session:
@@ -93,6 +99,7 @@ class Session:
         self._stack = stack
         self._places: dict[str, ExitStack] = {}
         self._held: dict[str, _Held] = {}
+        self._uris: dict[str, set[str]] = {}
         self._turn = threading.RLock()
         self._made: dict[Hashable, object] = {}
 
@@ -143,7 +150,7 @@ class Session:
                 self._held[key] = self._locked(key, name, host)
             held = self._held[key]
             held.holders += 1
-            held.uris.update(() if host is None else (host.uri,))
+            self._uris.setdefault(key, set()).update(() if host is None else (host.uri,))
         (self._stack if stack is None else stack).callback(self._let_go, key, host)
 
     def _let_go(self, key: str, host: HostWithLock | None) -> None:
@@ -155,15 +162,29 @@ class Session:
             del self._held[key]
             try:
                 if host is not None and held.owner:
-                    self._unlock(host, held)
+                    self._unlock(key, host, held)
             finally:
                 held.locks.close()
 
     def _locked(self, key: str, name: str, host: HostWithLock | None) -> _Held:
         with ExitStack() as locks:
             locks.enter_context(self._state.lock(key, name))
-            owner = "" if host is None or self._without_lock else self._lock_host(host)
-            return _Held(locks.pop_all(), owner)
+            owner, was_ours = "", False
+            if host is not None and not self._without_lock:
+                was_ours = not self.host_by_host or self._is_ours(host)
+                owner = self._lock_host(host)
+            return _Held(locks.pop_all(), owner, was_ours=was_ours)
+
+    def _is_ours(self, host: HostWithLock) -> bool:
+        """True where this state folder's lock is there already; a host that cannot say so is told
+        of when it is locked."""
+        try:
+            there = host.find_lock()
+        except SilentError:
+            raise
+        except ActionError:
+            return False
+        return there is not None and there.owner == self._state.host_lock().owner
 
     def _lock_host(self, host: HostWithLock) -> str:
         """A fleet's hosts are locked one by one. Elsewhere such a lock keeps this run away too, or
@@ -189,21 +210,31 @@ class Session:
             )
         return there.owner
 
-    def _unlock(self, host: HostWithLock, held: _Held) -> None:
+    def _unlock(self, key: str, host: HostWithLock, held: _Held) -> None:
         """A lock that cannot be removed now is taken over by the next run of its owner; one of a
         host where something is half done is kept for it."""
-        if self._is_half_done(held.uris):
+        if why := self._why_locked(self._uris[key], held):
             if self._tell is not None:
-                self._tell(host.name, _STAYS_LOCKED)
+                self._tell(host.name, why)
             return
         with suppress(ActionError):
             host.drop_lock(held.owner)
 
-    def _is_half_done(self, uris: Collection[str]) -> bool:
+    def _why_locked(self, uris: Set[str], held: _Held) -> str:
+        """The reason to keep the lock of a host that was reached by these URIs; empty: none. What
+        is half done on a target that was not reached may be there, by another URI; not if the run
+        that left it knows this host by its own."""
         try:
-            return bool(self._unfinished.half_done(but=self._leaving).intersection(uris))
-        except VnicauditError:  # nobody can tell
-            return True
+            half_done = self._unfinished.half_done(but=self._leaving)
+        except VnicauditError as error:
+            return _NOBODY_CAN_TELL.format(error=error)
+        if half_done.keys() & uris:
+            return _STAYS_LOCKED
+        reached = {uri for of_one in self._uris.values() for uri in of_one}
+        for uri, beside in half_done.items():
+            if held.was_ours and "://" in uri and uri not in reached and not beside & uris:
+                return _STAYS_LOCKED_AS_BEFORE.format(uri=masked_message(uri))
+        return ""
 
     @property
     def stack(self) -> ExitStack:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from vnicaudit.base.shell import word
@@ -75,14 +76,15 @@ class FileDriver:
         before = KeptTexts(request.run.folder, transaction.key).get(
             "goal", transaction.goal, transaction.by_hand()
         )
-        current = read_file(transaction.file, len(before) + len(goal) + 1)
+        current = _current(unit, request, len(before) + len(goal) + 1)
         if current == goal:
             return Prepared(None)
         if current != before:
             which = f"--restore --domain {word(transaction.file or '')}"
+            ignored = "--over-edits is not for files; " if request.over_edits else ""
             raise UnitRefusedError(
-                "somebody changed the file since: look at it, and put it right by hand; or have "
-                f"its original put back as a whole: {request.run.rollback_command(which)}",
+                f"{ignored}somebody changed the file since: look at it, and put it right by hand; "
+                f"or have its original put back as a whole: {request.run.rollback_command(which)}",
                 "edited",
             )
         if len(request.select_changes(transaction.nic_changes)) < len(transaction.nic_changes):
@@ -98,7 +100,7 @@ class FileDriver:
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """The text that was kept."""
         _, original = kept_original(request.run, unit, FileTransaction)
-        current = read_file(unit.file or "", _MOST)
+        current = _current(unit, request, _MOST)
         if current == original:
             return Prepared(None)
         transaction = FileTransaction(
@@ -139,6 +141,20 @@ class FileDriver:
         """``gone``, begun or not: there is nothing that could be put right or back."""
         del unit, begun
         return Result("gone", str(error) if dry_run else f"{error}: nothing is left to do")
+
+
+def _current(unit: UnitRequest, request: UndoRequest, size: int) -> bytes:
+    """At most so many bytes of the file as it is now. Raises RefusedError where it cannot be read;
+    one that is gone is not made anew: nothing says whose it was, and who may read it."""
+    path = unit.file or ""
+    if not os.path.lexists(path) and os.path.isdir(os.path.dirname(path) or "."):
+        kept = KeptTexts(request.run.folder, unit.key).path("before")
+        raise UnitRefusedError(
+            "the file is gone: put its original back by hand, and give it the owner and mode it "
+            f"had: cp {word(str(kept))} {word(path)}",
+            "unreadable",
+        )
+    return read_file(path, size)
 
 
 FILE = Kind(

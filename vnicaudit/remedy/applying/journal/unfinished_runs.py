@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.applying.journal.past_run import PastRun, read_run
@@ -10,8 +11,8 @@ from vnicaudit.remedy.applying.journal.state import StateFolder
 
 
 class UnfinishedRuns:
-    """The unfinished runs, as they are at the time of each question; one that has come to its end
-    is read once."""
+    """The unfinished runs, as they are at the time of each question; one that has come to its end,
+    and has lost nothing, is read once."""
 
     def __init__(self, state: StateFolder) -> None:
         self._state = state
@@ -19,25 +20,36 @@ class UnfinishedRuns:
 
     def beside(self, run: str) -> Iterator[PastRun]:
         """Those of which something can be told, but for the run of that id. Raises UsageError."""
-        for run_id in self._state.ids():
-            found = None if run_id in {run, *self._ended} else self._read(run_id)
-            if found is None:
-                continue
-            if found.is_unfinished:
+        for run_id in self._others(run):
+            found = None
+            with suppress(UsageError):
+                found = self._read(run_id)
+            if found is not None and found.is_unfinished:
                 yield found
-            else:
-                self._ended.add(run_id)
 
-    def half_done(self, *, but: str) -> set[str]:
+    def half_done(self, *, but: str) -> dict[str, set[str]]:
         """The targets on which a run, but for that of that id, began a change and left it
-        unfinished. Raises UsageError."""
-        return {
-            unit.target for found in self.beside(but)
-            for unit in found.request.units if found.is_open(unit.key)
-        }  # fmt: skip
+        unfinished, or may have, each with all targets of such runs. Raises UsageError also where a
+        run cannot be read: nobody can tell what it left."""
+        found: dict[str, set[str]] = {}
+        for run in filter(None, map(self._read, self._others(but))):
+            for unit in run.request.units:
+                if run.is_open(unit.key) or run.is_lost(unit.key):
+                    found.setdefault(unit.target, set()).update(run.request.targets)
+        return found
+
+    def _others(self, run: str) -> list[str]:
+        return [run_id for run_id in self._state.ids() if run_id not in {run, *self._ended}]
 
     def _read(self, run_id: str) -> PastRun | None:
+        """A run; None where it ended before anything was noted of it, or is removed meanwhile.
+        Raises UsageError where it cannot be read."""
         try:
-            return read_run(self._state.run(run_id))
+            found = read_run(self._state.run(run_id))
         except UsageError:
+            if run_id in self._state.ids():
+                raise
             return None
+        if found is not None and not found.is_unfinished and not found.without_lines:
+            self._ended.add(run_id)
+        return found
