@@ -75,7 +75,7 @@ def _guard_rail(
 
 
 def _confirmed(look: Callable[[], tuple[GuardRail, bool]]) -> GuardRail:
-    """What two looks say; or three, where one of them failed and another did not get through."""
+    """The rail by two looks; by three, where one of them failed and another did not get through."""
     failed = ""
     for number in range(_LOOKS):
         rail, got_through = look()

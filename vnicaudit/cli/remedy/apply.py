@@ -210,8 +210,8 @@ def chosen_steps(
 
     wanted = tuple(dict.fromkeys(mac.lower() for mac in macs))
     for word, among in (
-        *((one, _named(steps, _names)) for one in domains),
-        *((one, _named(steps, _macs)) for one in wanted),
+        *((one, _words_of(steps, _names)) for one in domains),
+        *((one, _words_of(steps, _macs)) for one in wanted),
     ):
         if word not in among:
             raise UsageError(f"the plan has no step on {word!r}{close_to(word, sorted(among))}")
@@ -222,15 +222,15 @@ def chosen_steps(
         and (not wanted or _macs(step) & set(wanted))
     )
     for word in domains if wanted else ():
-        if word not in _named(chosen, _names):
+        if word not in _words_of(chosen, _names):
             raise UsageError(f"the plan has no step on a NIC of {word!r} that --nic names")
     for word in wanted:
-        if word not in _named(chosen, _macs):
+        if word not in _words_of(chosen, _macs):
             raise UsageError(f"the plan has no step on {word!r} of a domain that --domain names")
     return chosen
 
 
-def _named(steps: Sequence[Step], named: Callable[[Step], set[str]]) -> set[str]:
+def _words_of(steps: Sequence[Step], named: Callable[[Step], set[str]]) -> set[str]:
     return set().union(*map(named, steps))
 
 

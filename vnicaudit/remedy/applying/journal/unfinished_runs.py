@@ -20,7 +20,7 @@ class UnfinishedRuns:
 
     def beside(self, run: str) -> Iterator[PastRun]:
         """Those of which something can be told, but for the run of that id. Raises UsageError."""
-        for run_id in self._others(run):
+        for run_id in self._other_ids(run):
             found = None
             with suppress(UsageError):
                 found = self._read(run_id)
@@ -32,13 +32,13 @@ class UnfinishedRuns:
         unfinished, or may have, each with all targets of such runs. Raises UsageError also where a
         run cannot be read: nobody can tell what it left."""
         found: dict[str, set[str]] = {}
-        for run in filter(None, map(self._read, self._others(but))):
+        for run in filter(None, map(self._read, self._other_ids(but))):
             for unit in run.request.units:
                 if run.is_open(unit.key) or run.is_lost(unit.key):
                     found.setdefault(unit.target, set()).update(run.request.targets)
         return found
 
-    def _others(self, run: str) -> list[str]:
+    def _other_ids(self, run: str) -> list[str]:
         return [run_id for run_id in self._state.ids() if run_id not in {run, *self._ended}]
 
     def _read(self, run_id: str) -> PastRun | None:
