@@ -91,6 +91,11 @@ def disagreements(home: Path, nova: Answer, seen: Counter[str]) -> Iterator[str]
     errors = [item for item in read if isinstance(item, ReadError)]
     if nova.load is not None:
         seen["does not start"] += 1
+        if nova.load == "SystemExit":
+            # of an option that Nova takes on its command line too (debug, log-file): no rule is
+            # about those
+            seen["does not start, by an option of its command line"] += 1
+            return
         if not any("Nova would not start" in e.message or "UTF-16" in e.message for e in errors):
             yield f"Nova does not start ({nova.load}), and nothing says so"
         return
