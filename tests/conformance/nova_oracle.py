@@ -1,7 +1,7 @@
 """Run by the Python of an installed Nova: what its own configuration says of folders.
 
 One line of JSON on standard input is one folder: ``{"home": DIR, "names": [[SECTION, NAME]…]}``.
-One on standard output is its answer: ``{"load": CLASS OF ERROR or null, "values": [[KIND, TEXT]…]}``, where
+One on standard output is its answer: ``{"load": ERROR or null, "values": [[KIND, TEXT]…]}``, where
 KIND is ``value``, ``refused`` (the option cannot be read; TEXT is the error's class) or ``none``
 (this Nova has no such option). Files are found as nova-compute finds them: ``nova.conf`` and
 ``nova-compute.conf`` in DIR, then the folders beside them.
