@@ -142,7 +142,7 @@ def test_unsafe_ones_only_when_asked_for(tmp_path: Path) -> None:
 
 
 def test_suppressed_and_known_ones_stay(folder: Path) -> None:
-    vnicaudit("audit", ".", "--write-baseline", "known.json", *_ONE, cwd=folder)
+    vnicaudit("audit", ".", "--write-baseline", "known.json", cwd=folder)
     result = vnicaudit("audit", ".", "--fix", "--baseline", "known.json", *_ONE, cwd=folder)
     assert (result.returncode, "queues='4'" in (folder / "a.xml").read_text()) == (0, True)
     (folder / "vnicaudit.toml").write_text(
