@@ -35,6 +35,11 @@ class UsageError(VnicauditError):
     exit_code = 2
 
 
+def install_command(extra: str) -> str:
+    """The command that installs an extra."""
+    return f"pip install 'vnicaudit[{extra}]'"
+
+
 class MissingExtraError(UsageError):
     """An optional dependency is missing.
 
@@ -42,7 +47,7 @@ class MissingExtraError(UsageError):
     """
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional package: pip install 'vnicaudit[{extra}]'")
+        super().__init__(f"{what} needs an optional package: {install_command(extra)}")
         self.extra = extra
 
 

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.model.finding import CONFIDENCES, Confidence, Finding, Severity
-from vnicaudit.model.owner import name_of
+from vnicaudit.model.owner import Keeper, name_of
 from vnicaudit.model.report import Audited
 
 
@@ -32,8 +32,13 @@ class FindingFilter(msgspec.Struct, frozen=True):
         return (
             (not self.severities or finding.severity in self.severities)
             and CONFIDENCES.index(finding.confidence) >= CONFIDENCES.index(self.confidence)
-            and (not self.owners or name_of(finding.owner).lower() in self.owners)
+            and is_of(finding.owner, self.owners)
         )
+
+
+def is_of(owner: Keeper, owners: frozenset[str]) -> bool:
+    """True where the owner is among these (lower case), or there are none."""
+    return not owners or name_of(owner).lower() in owners
 
 
 NO_FILTER = FindingFilter()

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 import click
 import msgspec
 
+from vnicaudit.audit.accepting.finding_filter import is_of
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import NicsWork
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.options.candidates import targets as target_words
-from vnicaudit.cli.options.finding_filters import is_of, owner_option, owners_of
+from vnicaudit.cli.options.domain_filters import domain_option
+from vnicaudit.cli.options.finding_filters import owner_option, owners_of
 from vnicaudit.cli.options.output import (
     OutputOptions,
     output_options,
@@ -83,13 +85,7 @@ class NicsOptions(msgspec.Struct, frozen=True):
     show_default=True,
     help="Output format.",
 )
-@click.option(
-    "--domain",
-    "domains",
-    multiple=True,
-    metavar="NAME",
-    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
-)
+@domain_option
 @owner_option
 @click.option("--wrong", is_flag=True, help="Show only domains with a NIC that is marked x or !.")
 @click.option(

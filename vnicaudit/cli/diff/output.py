@@ -36,7 +36,7 @@ class ReportDifferences(msgspec.Struct, frozen=True):
     schema: str
     old: str
     new: str
-    counts: dict[str, int]
+    counts: dict[State, int]
     notes: tuple[str, ...]
     findings: tuple[ReportDifference, ...]
 
@@ -46,13 +46,13 @@ def differences(
 ) -> ReportDifferences:
     """The record that all formats are written of; ``old`` and ``new`` name the files."""
     states = Counter(one.state for one in found)
-    counts: dict[str, int] = {state: states[state] for state in STATES}
+    counts = {state: states[state] for state in STATES}
     return ReportDifferences(SCHEMA, old, new, counts, tuple(notes), tuple(found))
 
 
 def as_text(one: ReportDifferences, options: Options) -> Iterator[str]:
     """The counts first, then each state; what is still there only where ``verbose`` asks."""
-    yield wrap(f"{_summary(one)}", options.width, "", "  ")
+    yield wrap(_summary(one), options.width, "", "  ")
     for note in one.notes:
         yield wrap(safe(f"Note: {note}"), options.width, "", "  ")
     for state in STATES:
@@ -110,11 +110,6 @@ def _nic(nic: FileNicRef) -> str:
 
 
 def _summary(one: ReportDifferences) -> str:
-    parts = [f"{number:,} {_TITLES[state]}" for state, number in _counted(one) if number]
+    parts = [f"{number:,} {_TITLES[state]}" for state, number in one.counts.items() if number]
     total = count(sum(one.counts.values()), "finding")
     return f"{total}: {', '.join(parts)}" if parts else "No findings in either report"
-
-
-def _counted(one: ReportDifferences) -> Iterator[tuple[State, int]]:
-    for state in STATES:
-        yield state, one.counts[state]

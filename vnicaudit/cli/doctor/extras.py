@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from vnicaudit.cli.doctor.check import DoctorCheck
+from vnicaudit.errors import install_command
 
 
 class Extra(NamedTuple):
@@ -34,18 +35,13 @@ def is_installed(extra: str) -> bool:
     return all(find_spec(module) is not None for module in EXTRAS[extra].modules)
 
 
-def install(extra: str) -> str:
-    """The command that installs an extra."""
-    return f"pip install 'vnicaudit[{extra}]'"
-
-
 def check_extras() -> list[DoctorCheck]:
     """One check for each extra: those that are missing are no problem by themselves."""
     return [
         DoctorCheck(f"extra {name}", "ok", f"installed: {extra.purpose}")
         if is_installed(name)
         else DoctorCheck(
-            f"extra {name}", "absent", f"not installed: {extra.purpose}", "", install(name)
+            f"extra {name}", "absent", f"not installed: {extra.purpose}", "", install_command(name)
         )
         for name, extra in EXTRAS.items()
     ]

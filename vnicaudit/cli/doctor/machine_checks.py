@@ -9,10 +9,11 @@ from pathlib import Path
 
 from vnicaudit.base.wording import count
 from vnicaudit.cli.doctor.check import DoctorCheck
-from vnicaudit.cli.doctor.extras import install, is_installed
+from vnicaudit.cli.doctor.extras import is_installed
 from vnicaudit.cli.options.clouds import CloudsFile, clouds_file
 from vnicaudit.cli.wiring.clouds import unusable_clouds
 from vnicaudit.cli.wiring.machine import AuditMachine
+from vnicaudit.errors import install_command
 
 _SOCKETS = ("virtqemud-sock-ro", "libvirt-sock-ro")
 _SERVERS = "the servers of these clouds"
@@ -26,7 +27,7 @@ def check_libvirt(folder: Path = Path("/run/libvirt")) -> DoctorCheck:
         return DoctorCheck("libvirt", "absent", f"no socket in {folder}: libvirt does not run here")
     if not is_installed("libvirt"):
         missing = f"{sockets[0]}: libvirt-python is missing"
-        return DoctorCheck("libvirt", "problem", missing, _LIVE_NICS, install("libvirt"))
+        return DoctorCheck("libvirt", "problem", missing, _LIVE_NICS, install_command("libvirt"))
     open_ones = [one for one in sockets if os.access(one, os.W_OK)]
     if open_ones:
         return DoctorCheck("libvirt", "ok", f"qemu:///system by {open_ones[0]}")
@@ -95,7 +96,7 @@ def _check_openstack(names: Sequence[str]) -> DoctorCheck:
     if is_installed("openstack"):
         return DoctorCheck("openstack", "ok", listed)
     missing = f"{listed}: openstacksdk is missing"
-    return DoctorCheck("openstack", "problem", missing, _SERVERS, install("openstack"))
+    return DoctorCheck("openstack", "problem", missing, _SERVERS, install_command("openstack"))
 
 
 def check_state(folder: str) -> DoctorCheck:

@@ -22,13 +22,14 @@ from vnicaudit.cli.fleet.options import (
 from vnicaudit.cli.fleet.progress import FleetProgress
 from vnicaudit.cli.fleet.request import check_hosts
 from vnicaudit.cli.fleet.sources import sources_of
+from vnicaudit.cli.options.domain_filters import domain_option
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.remedy.plan import print_plan, works_of
-from vnicaudit.cli.remedy.plan_options import plan_rule_options
+from vnicaudit.cli.remedy.plan_options import plan_file_option, plan_rule_options
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.running.definitions import DefinitionItem, read_definitions
@@ -74,21 +75,8 @@ class FleetPlanOptions(msgspec.Struct, frozen=True):
 @click.command("plan", cls=SectionedCommand, epilog=_EPILOG)
 @inventory_options
 @running_options
-@click.option(
-    "-o",
-    "--output",
-    "plan_file",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="Write the plan here (JSON); - is standard output. Without it, it is only shown.",
-)
-@click.option(
-    "--domain",
-    "domains",
-    multiple=True,
-    metavar="NAME",
-    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
-)
+@plan_file_option
+@domain_option
 @click.option(
     "--include-unsafe",
     is_flag=True,

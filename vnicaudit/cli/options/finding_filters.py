@@ -13,7 +13,7 @@ from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.cli.options.records import group
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
-from vnicaudit.model.owner import Keeper, KnownOwner, name_of
+from vnicaudit.model.owner import KnownOwner
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
@@ -91,11 +91,6 @@ def owners_of(values: Iterable[str], platforms: PlatformRegistry) -> frozenset[s
         hint = close_to(name, known) or f"; one of {', '.join(known)}"
         raise UsageError(f"--owner: there is no owner {shortened(name)!r}{hint}")
     return owners
-
-
-def is_of(owner: Keeper, owners: frozenset[str]) -> bool:
-    """True where the owner is among those of :func:`owners_of`, or these are none."""
-    return not owners or name_of(owner).lower() in owners
 
 
 def _severities(values: Iterable[str]) -> Iterator[Severity]:

@@ -10,6 +10,7 @@ import click
 
 from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.cli.bench.options import line_options
+from vnicaudit.cli.options.domain_filters import domain_option, nic_option
 from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
 from vnicaudit.cli.options.output import (
     Format,
@@ -83,14 +84,8 @@ not speak for it, 130 interrupted."""
 @click.argument("plan", metavar="PLAN", type=click.Path(dir_okay=False))
 @mode_option("next-boot")
 @click.option("--include-unsafe", is_flag=True, help="Also apply the unsafe steps of the plan.")
-@click.option(
-    "--domain",
-    "domains",
-    multiple=True,
-    metavar="NAME",
-    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
-)
-@click.option("--nic", "macs", multiple=True, metavar="MAC", help="Only this NIC. Repeatable.")
+@domain_option
+@nic_option
 @format_option
 @change_options
 @nova_manage_options

@@ -16,6 +16,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.request import rules_of
 from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.cloud_filters import check_filters, cloud_filter_options, wanted_of
+from vnicaudit.cli.options.domain_filters import domain_option
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import ReadingRequest, reading_of, reading_options
 from vnicaudit.cli.options.records import as_record
@@ -25,6 +26,7 @@ from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.remedy.plan_files import TABLE, holds_plan, write_plan, write_projects
 from vnicaudit.cli.remedy.plan_options import (
     PlanCommandOptions,
+    plan_file_option,
     plan_rule_options,
     planning_options,
 )
@@ -61,14 +63,7 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
 @click.argument(
     "targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=target_words
 )
-@click.option(
-    "-o",
-    "--output",
-    "plan_file",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="Write the plan here (JSON); - is standard output. Without it, it is only shown.",
-)
+@plan_file_option
 @click.option(
     "--to",
     type=click.Choice(GOALS),
@@ -83,13 +78,7 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     metavar="MAC",
     help="Only this NIC. Repeatable; needed with --to vdpa and vhostuser.",
 )
-@click.option(
-    "--domain",
-    "domains",
-    multiple=True,
-    metavar="NAME",
-    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
-)
+@domain_option
 @click.option(
     "--vdpa-device",
     "vdpa_devices",

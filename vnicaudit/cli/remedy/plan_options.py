@@ -136,6 +136,15 @@ def _check_accepted(names: tuple[str, ...], to: Goal) -> None:
             raise UsageError(f"--accept-loss {name}: --to {to} loses {', '.join(known)}")
 
 
+plan_file_option = click.option(
+    "-o",
+    "--output",
+    "plan_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Write the plan here (JSON); - is standard output. Without it, it is only shown.",
+)
+
 plan_rule_options = together(
     click.option(
         "--select",

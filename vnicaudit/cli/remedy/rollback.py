@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from vnicaudit.cli.options.domain_filters import domain_option, nic_option
 from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
 from vnicaudit.cli.options.output import Format, format_option, output_options
 from vnicaudit.cli.options.records import as_record
@@ -66,14 +67,8 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
 
 @click.command("rollback", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("run", metavar="RUN", shell_complete=run_ids)
-@click.option(
-    "--domain",
-    "domains",
-    multiple=True,
-    metavar="NAME",
-    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
-)
-@click.option("--nic", "macs", multiple=True, metavar="MAC", help="Only this NIC. Repeatable.")
+@domain_option
+@nic_option
 @click.option(
     "--over-edits",
     is_flag=True,

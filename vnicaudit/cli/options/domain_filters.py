@@ -1,0 +1,18 @@
+"""``--domain`` and ``--nic``: only what is named."""
+
+from __future__ import annotations
+
+import click
+
+domain_option = click.option(
+    "--domain",
+    "domains",
+    multiple=True,
+    metavar="NAME",
+    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
+)
+
+nic_option = click.option(
+    "--nic", "macs", multiple=True, metavar="MAC", help="Only this NIC. Repeatable."
+)
+"""Of the commands that carry a plan out, or take it back."""
