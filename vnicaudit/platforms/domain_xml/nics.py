@@ -16,9 +16,9 @@ from vnicaudit.platforms.domain_xml.refusals import WRONG, Part, wrong_mac
 from vnicaudit.platforms.domain_xml.values import number
 from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
-_SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
+SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
 
-_SETTINGS = ("mode", "type")
+SOURCE_SETTINGS = ("mode", "type")
 """Attributes of ``<source>`` that are no name of anything."""
 
 _MOST_INSIDE = 64
@@ -46,7 +46,7 @@ def interface_nic(element: XmlElement, index: int, location: Location, base: int
         if tag in lines or not isinstance(tag, str):
             continue  # libvirt reads the first
         lines[tag] = base + (child.sourceline or 0)
-        reader = _READERS.get(tag)
+        reader = READERS.get(tag)
         if reader is not None:
             reader(walk, child)
     trust = element.get("trustGuestRxFilters")
@@ -106,12 +106,12 @@ def _read_mac(walk: _InterfaceWalk, element: XmlElement) -> None:
 def _read_source(walk: _InterfaceWalk, element: XmlElement) -> None:
     items = element.items()
     given = dict(items)
-    for name in _SOURCE_ATTRIBUTES:
+    for name in SOURCE_ATTRIBUTES:
         if name in given:
             walk.source = given[name]
             break
     # which network or device it is is identity: here only that it is named
-    named = [(name, text if name in _SETTINGS else "") for name, text in items]
+    named = [(name, text if name in SOURCE_SETTINGS else "") for name, text in items]
     walk.raw.append(("source", tuple(named)))
     if walk.kind == "udp" and element.find("local") is not None:
         walk.raw.append(("source/local", ()))
@@ -193,7 +193,7 @@ def _read_settings(walk: _InterfaceWalk, element: XmlElement) -> None:
     walk.raw.append((str(element.tag), tuple(element.items())))
 
 
-_READERS: dict[str, Callable[[_InterfaceWalk, XmlElement], None]] = {
+READERS: dict[str, Callable[[_InterfaceWalk, XmlElement], None]] = {
     **dict.fromkeys(CHILDREN, _read_settings),
     "mac": _read_mac,
     "source": _read_source,

@@ -21,7 +21,8 @@ from vnicaudit.platforms.domain_xml.documents import XmlDocument, documents
 from vnicaudit.platforms.domain_xml.domain_config import config_of
 from vnicaudit.platforms.domain_xml.facts import DomainFacts, child, gathered
 from vnicaudit.platforms.domain_xml.holes import Holes, holes_of
-from vnicaudit.platforms.domain_xml.nics import hostdev_nic, interface_nic
+from vnicaudit.platforms.domain_xml.known_nics import read_interface
+from vnicaudit.platforms.domain_xml.nics import hostdev_nic
 from vnicaudit.platforms.domain_xml.override import overridden
 from vnicaudit.platforms.domain_xml.recognise import ROOTS
 from vnicaudit.platforms.domain_xml.shapes import LARGEST, Shapes
@@ -190,7 +191,7 @@ def _nics(devices: XmlElement, facts: DomainFacts, place: Location, base: int) -
         if element.tag == "interface":
             interfaces += 1
             where = _place(place, f"interface[{interfaces}]", element, base)
-            nics.append(interface_nic(element, len(nics), where, base))
+            nics.append(read_interface(element, len(nics), where, base))
         else:
             hostdevs += 1
             if element.get("type") == "pci" and not _kept_back(element):
