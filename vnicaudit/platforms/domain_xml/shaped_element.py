@@ -16,8 +16,9 @@ _STEP = r"(?:\{[^{}]*\})?[^/{}]+"
 
 
 class ShapedNode(msgspec.Struct, gc=False, eq=False):
-    """An element of a shape; equal to itself alone. ``attributes`` and ``text``: where among the values they stand; a text
-    that all documents have alike itself. ``by_name``: the children, by their names."""
+    """An element of a shape; equal to itself alone. ``attributes`` and ``text``: where among the
+    values they stand; a text that all documents have alike itself. ``by_name``: the children, by
+    their names."""
 
     tag: str
     line: int
