@@ -18,7 +18,6 @@ from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.files import Item, read_stream
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
-from vnicaudit.audit.reading.side_by_side import CALLS, read_ahead
 from vnicaudit.audit.reading.targets import Target, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import ItemWork, Product
@@ -104,7 +103,10 @@ class AuditRun:
         if clouds:
             yield from self._clouds(clouds, machines)
         self._ahead = [target for target in machines if self._waits(target)]
-        self._read_ahead = read_ahead([self._reading(target) for target in self._ahead])
+        if self._ahead:
+            from vnicaudit.audit.reading.side_by_side import read_ahead  # for live hosts alone
+
+            self._read_ahead = read_ahead([self._reading(target) for target in self._ahead])
         for target in machines:
             yield from self._with_progress(target, self._products_of(target))
         yield from map(self._counted, self._unmatched_servers())
@@ -185,6 +187,8 @@ class AuditRun:
             raise KeyError(target.kind)
         read, live = kind.read, self._options.live
         if len(self._ahead) > 1:
+            from vnicaudit.audit.reading.side_by_side import CALLS
+
             live = replace(live, calls=live.calls or CALLS)
         return lambda: guarded(target.name, read(target.name, live))
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Literal, Protocol, get_args
 import msgspec
 
 from vnicaudit.model.finding import Confidence
-from vnicaudit.model.page_memory import PageMemory
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 
 if TYPE_CHECKING:
     from vnicaudit.knowledge.fixes.owners import Wordings
+    from vnicaudit.model.page_memory import PageMemory
 
 
 View = Literal["auto", "short", "full"]

@@ -30,10 +30,10 @@ from vnicaudit.model.report import (
     Tool,
 )
 from vnicaudit.reports.audit.registry import writer
-from vnicaudit.reports.page.data import PageMemory
 from vnicaudit.reports.writer import Options, ReportWriter
 
 if TYPE_CHECKING:
+    from vnicaudit.model.page_memory import PageMemory
     from vnicaudit.reports.baseline import BaselineWriter
 
 

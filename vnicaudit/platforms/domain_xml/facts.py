@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from vnicaudit.platforms.domain_xml.commandline import TAG as _COMMANDLINE
@@ -109,6 +108,8 @@ def _read_metadata(facts: DomainFacts, element: XmlElement) -> None:
 
 def _suppressions(entry: XmlElement) -> list[str]:
     """An entry that stands alone, or several in an element of their own."""
+    import json  # seldom needed
+
     return [
         json.dumps(dict(found.items()))
         for found in (entry, *entry.iterchildren("*"))
