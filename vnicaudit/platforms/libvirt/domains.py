@@ -194,7 +194,6 @@ def _domain(
     # the test driver fills in no defaults (measured with 9.0: a missing model stays missing)
     form = "raw" if uri.driver == "test" else form
     domain = domain_of(root, Location(uri.text, xpath=xpath), 0, form=form)
-    named = (f"domain {domain.name!r}: {error.message}" for error in domain.unread)
     declared = domain.declared
     # libvirt's client takes the system daemon for root, whatever the path says
     if uri.session and os.geteuid() != 0:
@@ -202,6 +201,8 @@ def _domain(
     return msgspec.structs.replace(
         domain,
         declared=declared,
-        unread=tuple(map(ReadError, named)),
+        unread=tuple(
+            [ReadError(f"domain {domain.name!r}: {error.message}") for error in domain.unread]
+        ),
         live=None if state is None else LiveFacts(state),
     )
