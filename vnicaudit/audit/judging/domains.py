@@ -14,6 +14,7 @@ from vnicaudit.audit.effective import QEMU_DOMAINS
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.fingerprint import digest, domain_mark
 from vnicaudit.audit.judging.judgement import FindingCollector, Judgement, ask, finding_of
+from vnicaudit.audit.judging.nic_row import nic_row
 from vnicaudit.audit.judging.staged import at_the_next_start, without_edits_made
 from vnicaudit.audit.judging.template_verdicts import not_filled_in, of_the_model
 from vnicaudit.audit.reading.platform import Platforms
@@ -88,8 +89,6 @@ class DomainAuditor:
         )
 
     def _rows(self, domain: Domain, host: HostConfig) -> tuple[NicRow, ...]:
-        from vnicaudit.audit.judging.nic_row import nic_row  # seldom needed
-
         resolved = (
             replace(nic, effective=self.effective(nic, domain, host)) for nic in domain.nics
         )
