@@ -1,136 +1,102 @@
 """NICs of documents whose shape is known, remembered by their settings.
 
 NICs set alike differ in who they are: MAC address, name on the host, alias, what they are connected
-to. Where the shape is known, so is where these values stand, and nothing else is read of the next
-one.
+to. Nothing else is read of the next one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from operator import itemgetter
 from typing import NamedTuple
 
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
-from vnicaudit.platforms.domain_xml.nics import (
-    READERS,
-    SOURCE_ATTRIBUTES,
-    SOURCE_SETTINGS,
-    interface_nic,
-)
+from vnicaudit.platforms.domain_xml.nics import SOURCE_ATTRIBUTES, SOURCE_SETTINGS, interface_nic
+from vnicaudit.platforms.domain_xml.reading_memory import ReadingMemory
 from vnicaudit.platforms.domain_xml.refusals import AS_WRITTEN
 from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement, ShapedNode
 from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
-MOST = 4096
-"""NICs that are remembered, and shapes of interfaces."""
-_LONG = 2048
-"""Characters. A NIC that says more is somebody's joke, and not remembered."""
 _BY_SOURCE = ("vdpa", "vhostuser")
 """Types of which the name of the source is a setting, too."""
 
 
-class _KnownNic(NamedTuple):
-    """A NIC with these settings. ``source``: where the value stands that its source is."""
+class _Identity(NamedTuple):
+    """Where the values stand that say who a NIC is; None where it has none."""
 
-    nic: Nic
-    source: int | None
-
-
-class _Layout(NamedTuple):
-    """Where the values of an interface of a known shape stand: its identity, each None where it has
-    none, and its ``settings``, all the rest that is read."""
-
-    kind: int | None
     mac: int | None
     target_dev: int | None
     alias: int | None
-    sources: dict[str, int]
-    settings: Callable[[list[str]], object]
+    source: int | None
 
 
-_layouts: dict[ShapedNode, _Layout] = {}
-_known: dict[tuple[ShapedNode, int, object], _KnownNic] = {}
+class _KnownNic(NamedTuple):
+    """A NIC with these settings."""
+
+    nic: Nic
+    at: _Identity
+
+
+memory: ReadingMemory[_KnownNic] = ReadingMemory()
+"""Of all that this process reads."""
 
 
 def read_interface(element: XmlElement, index: int, location: Location, base: int) -> Nic:
     """The NIC of an ``<interface>``, as :func:`interface_nic` reads it."""
     if not isinstance(element, ShapedElement):
         return interface_nic(element, index, location, base)
-    node, values = element.node, element.values
-    layout = _layouts.get(node) or _new_layout(node)
-    mac = None if layout.mac is None else values[layout.mac]
-    if mac is not None and AS_WRITTEN.fullmatch(mac) is None:
-        return interface_nic(element, index, location, base)
-    key = (node, base, layout.settings(values))
-    known = _known.get(key)
-    if known is None:
-        return _remembered(key, layout, interface_nic(element, index, location, base), values)
-    alike = known.nic
+    known = memory.find(element, base)
+    values = element.values
+    if known is None or not _is_as_written(values, known.at.mac):
+        nic = interface_nic(element, index, location, base)
+        if known is None:
+            _remember(element, nic, base)
+        return nic
+    (mac, target_dev, alias, source), alike = known.at, known.nic
     return Nic(
         index,
         alike.declared,
         location,
-        mac,
-        None if known.source is None else values[known.source],
-        None if layout.target_dev is None else values[layout.target_dev],
-        None if layout.alias is None else values[layout.alias],
+        None if mac is None else values[mac],
+        None if source is None else values[source],
+        None if target_dev is None else values[target_dev],
+        None if alias is None else values[alias],
         alike.lines,
         address=alike.address,
     )
 
 
-def _remembered(
-    key: tuple[ShapedNode, int, object], layout: _Layout, nic: Nic, values: list[str]
-) -> Nic:
-    """The NIC, noted for those that are set alike, where nothing in it depends on who it is."""
-    kind = "user" if layout.kind is None else values[layout.kind]
-    if nic.places or kind in _BY_SOURCE or len(str(key[2])) >= _LONG:
-        return nic
-    names = ("network",) if kind == "network" else SOURCE_ATTRIBUTES
-    source = next((layout.sources[name] for name in names if name in layout.sources), None)
-    if len(_known) >= MOST:
-        _known.clear()  # bounded; refilled as needed
-    _known[key] = _KnownNic(nic, source)
-    return nic
+def _is_as_written(values: list[str], mac: int | None) -> bool:
+    """True where a MAC address is what libvirt makes of it."""
+    return mac is None or AS_WRITTEN.fullmatch(values[mac]) is not None
 
 
-def _new_layout(node: ShapedNode) -> _Layout:
-    first = {tag: nodes[0] for tag, nodes in node.by_name.items()}
-    source = first["source"].attributes if "source" in first else {}
-    sources = {name: slot for name, slot in source.items() if name not in SOURCE_SETTINGS}
+def _remember(element: ShapedElement, nic: Nic, base: int) -> None:
+    """Note a NIC for those that are set alike, unless more in it depends on who it is."""
+    kind = element.get("type", "user")
+    at = _identity(element.node, kind)
+    if nic.places or kind in _BY_SOURCE or not _is_as_written(element.values, at.mac):
+        return
+
+    def reader(noted: ShapedElement) -> _KnownNic:
+        return _KnownNic(interface_nic(noted, nic.index, nic.location, base), at)
+
+    sources = _sources(element.node).values()
+    memory.read(element, reader, {at.mac, at.target_dev, at.alias, *sources}, base)
+
+
+def _identity(node: ShapedNode, kind: str) -> _Identity:
     mac, target_dev, alias = (
-        first[tag].attributes.get(name) if tag in first else None
+        node.by_name[tag][0].attributes.get(name) if tag in node.by_name else None
         for tag, name in (("mac", "address"), ("target", "dev"), ("alias", "name"))
     )
-    identity = {mac, target_dev, alias, *sources.values()}
-    settings = [slot for slot in _slots_read(node, first) if slot not in identity]
-    if len(_layouts) >= MOST:
-        _layouts.clear()  # bounded; refilled as needed
-    layout = _layouts[node] = _Layout(
-        node.attributes.get("type"), mac, target_dev, alias, sources, _getter(settings)
-    )
-    return layout
+    sources = _sources(node)
+    names = ("network",) if kind == "network" else SOURCE_ATTRIBUTES
+    source = next((sources[name] for name in names if name in sources), None)
+    return _Identity(mac, target_dev, alias, source)
 
 
-def _slots_read(node: ShapedNode, first: dict[str, ShapedNode]) -> Iterator[int]:
-    """Where the attributes stand that are read of an interface, and some that are not. Those inside
-    of ``<virtualport>`` are the port's name."""
-    yield from node.attributes.values()
-    for tag, child in first.items():
-        if tag == "virtualport":
-            yield from child.attributes.values()
-        elif tag in READERS:
-            yield from _slots(child)
-
-
-def _slots(node: ShapedNode) -> Iterator[int]:
-    """Where all attributes stand, of an element and of all that is inside of it."""
-    yield from node.attributes.values()
-    for child in node.children:
-        yield from _slots(child)
-
-
-def _getter(slots: list[int]) -> Callable[[list[str]], object]:
-    return itemgetter(*slots) if slots else lambda _values: ()
+def _sources(node: ShapedNode) -> dict[str, int]:
+    """The attributes of ``<source>`` that name something."""
+    source = node.by_name.get("source")
+    attributes = {} if source is None else source[0].attributes
+    return {name: slot for name, slot in attributes.items() if name not in SOURCE_SETTINGS}

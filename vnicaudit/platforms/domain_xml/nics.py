@@ -46,7 +46,7 @@ def interface_nic(element: XmlElement, index: int, location: Location, base: int
         if tag in lines or not isinstance(tag, str):
             continue  # libvirt reads the first
         lines[tag] = base + (child.sourceline or 0)
-        reader = READERS.get(tag)
+        reader = _READERS.get(tag)
         if reader is not None:
             reader(walk, child)
     trust = element.get("trustGuestRxFilters")
@@ -193,7 +193,7 @@ def _read_settings(walk: _InterfaceWalk, element: XmlElement) -> None:
     walk.raw.append((str(element.tag), tuple(element.items())))
 
 
-READERS: dict[str, Callable[[_InterfaceWalk, XmlElement], None]] = {
+_READERS: dict[str, Callable[[_InterfaceWalk, XmlElement], None]] = {
     **dict.fromkeys(CHILDREN, _read_settings),
     "mac": _read_mac,
     "source": _read_source,

@@ -19,8 +19,9 @@ from vnicaudit.platforms.domain_xml.bare import may_hold_bare, shows_bare
 from vnicaudit.platforms.domain_xml.commandline import read_commandlines
 from vnicaudit.platforms.domain_xml.documents import XmlDocument, documents
 from vnicaudit.platforms.domain_xml.domain_config import config_of
-from vnicaudit.platforms.domain_xml.facts import DomainFacts, child, gathered
+from vnicaudit.platforms.domain_xml.facts import DomainFacts, child
 from vnicaudit.platforms.domain_xml.holes import Holes, holes_of
+from vnicaudit.platforms.domain_xml.known_facts import read_facts
 from vnicaudit.platforms.domain_xml.known_nics import read_interface
 from vnicaudit.platforms.domain_xml.nics import hostdev_nic
 from vnicaudit.platforms.domain_xml.override import overridden
@@ -139,7 +140,7 @@ def _declared_in(
 def domain_of(root: XmlElement, place: Location, base: int, *, form: DefinitionForm) -> Domain:
     """The domain whose ``<domain>`` element is ``root``; ``place.xpath`` is the path to it (live
     API: None) and ``base`` the number of lines before its document."""
-    facts = gathered(root)
+    facts = read_facts(root)
     kind = root.get("type", "qemu")
     if not facts.arch and kind in _QEMU:
         facts.arch = arch_of(_emulator(facts), facts.machine)
