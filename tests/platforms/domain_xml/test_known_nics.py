@@ -21,7 +21,7 @@ KINDS = ("bridge", "network", "direct", "vdpa", "vhostuser", "hostdev", "etherne
 NAMES = ("br0", "br1", "default", "/dev/vhost-vdpa-0", "/var/run/openvswitch/vhu1", "/tmp/s", "")
 MACS = ("52:54:00:00:00:01", "52:54:00:00:00:02", "52:54:00:AA:00:03", "53:54:00:00:00:04", "x",
         " 52:54:00:00:00:05", "00:00:00:00:00:00", "")  # fmt: skip
-WORDS = ("on", "off", "virtio", "e1000", "4", "-1", "0x01", "1500", "pci", "ccw", "none", "NAME")
+WORDS = ("off", "on", "virtio", "e1000", "4", "-1", "0x01", "1500", "pci", "ccw", "none", "NAME")
 CHILDREN: tuple[str, ...] = (
     "<mac address='{mac}'/>",
     "<mac address='{mac}' type='{word}' check='{word}'/>",
@@ -62,7 +62,7 @@ def filled(text: str, dice: random.Random, kind: str) -> str:
     """The text with a value for each placeholder; mostly the first one that there is."""
     for name, values in (("mac", MACS), ("name", NAMES), ("word", WORDS)):
         while f"{{{name}}}" in text:
-            value = values[0] if dice.random() < 0.6 else dice.choice(values)
+            value = values[0] if dice.random() < 0.85 else dice.choice(values)
             text = text.replace(f"{{{name}}}", value, 1)
     return text.replace("{kind}", kind if dice.random() < 0.8 else dice.choice(KINDS))
 
