@@ -200,9 +200,9 @@ class Progress:
 
     def __call__(self, target: str, domains: int) -> None:
         """Note that ``domains`` of ``target`` are done."""
-        self._arrived.set()
         if not self._enabled:
             return
+        self._arrived.set()
         now = time.monotonic()
         if now - self._started < QUIET_FOR or now - self._shown < EVERY:
             return
@@ -212,6 +212,8 @@ class Progress:
 
     def clear(self) -> None:
         """Take the line away before results are printed."""
+        if not self._enabled:
+            return
         with self._lock:
             self._arrived.set()
             self._line.clear()
