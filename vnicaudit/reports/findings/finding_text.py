@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Crashed, Finding, Skipped
 from vnicaudit.model.report import Suppressed
-from vnicaudit.reports.findings.grouped import (
+from vnicaudit.reports.findings.equal_findings import (
     MANY_NAMES,
     EqualFindings,
-    RuleKey,
+    FixOfOwners,
     names_of,
     names_within,
 )
+from vnicaudit.reports.findings.grouped import RuleKey
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.columns import padded_cell
@@ -20,6 +21,8 @@ from vnicaudit.reports.wrap import Piece, fold, with_lead, wrap
 
 SEVERITY = 6
 """Columns of the longest one."""
+_OWNERS = 4
+"""Fixes of different owners that are shown for one rule."""
 _HEAD = "  "
 _BODY = "    "
 _HANG = "      "
@@ -52,15 +55,20 @@ class FindingText:
         return text + self._labelled("on", safe(self._names(same)), "quiet")
 
     def _equal_fixes(self, same: EqualFindings) -> str:
-        """The most frequent fix; how many are unsafe, and the most frequent reason."""
-        fixes, risks = same.fixes, same.risks
+        """The most frequent fix of each owner; how many are unsafe, and the most frequent
+        reason."""
+        fixes = same.fixes
         words = {(one.label, one.fix) for one in same.wordings}
         if len(words) == 1 or not fixes:
             return self._fix(*words.pop())
-        (fix, number), *_more = fixes
-        label = "fix" if number == same.count else f"fix ({number:,} of {same.count:,})"
-        text = self._labelled(label, safe(fix), "fix")
-        if risks:
+        text = "".join(
+            self._labelled(_label_for(fix, same.count), safe(fix.edit), "fix")
+            for fix in fixes[:_OWNERS]
+        )
+        if len(fixes) > _OWNERS:
+            more = f"{len(fixes) - _OWNERS:,} more, of other owners (--view full has each)"
+            text += self._labelled("fix", more, "fix")
+        if risks := same.risks:
             (risk, number), *_more = risks
             label = f"unsafe ({number:,} of {same.count:,})"
             text += self._labelled(label, safe(risk), "medium")
@@ -133,6 +141,12 @@ def _messages(same: EqualFindings) -> list[str]:
     if more := same.count - sum(number for _message, number in shown):
         lines.append(f"{more:,}: in other words (--view full has each)")
     return lines
+
+
+def _label_for(fix: FixOfOwners, findings: int) -> str:
+    """``fix``, ``fix (5 of 12)`` or ``fix for nova, ovirt (5 of 12)``."""
+    whose = f"fix for {safe(', '.join(fix.owners))}" if fix.owners else "fix"
+    return whose if fix.number == findings else f"{whose} ({fix.number:,} of {findings:,})"
 
 
 def _fix_style(label: str) -> str:

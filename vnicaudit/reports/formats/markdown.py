@@ -7,14 +7,8 @@ from collections.abc import Iterator
 from vnicaudit.model.finding import Crashed, Finding
 from vnicaudit.model.refs import NicRef, Ref
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.findings.grouped import (
-    MANY_NAMES,
-    NAMES,
-    EqualFindings,
-    RuleKey,
-    groups_of,
-    names_of,
-)
+from vnicaudit.reports.findings.equal_findings import MANY_NAMES, NAMES, EqualFindings, names_of
+from vnicaudit.reports.findings.grouped import RuleKey, groups_of
 from vnicaudit.reports.safe import markdown, markdown_code
 from vnicaudit.reports.table.markdown import table_text
 from vnicaudit.reports.table.model import Cell, Part, Row, Table
@@ -108,13 +102,14 @@ def _titled(name: str, about: str, table: Table) -> str:
 def _group(key: RuleKey, same: EqualFindings, names: int) -> Row:
     severity, rule, _name = key
     texts = []
-    shown = same.wordings.most_common(_WORDINGS)
+    shown, owners = same.leading(_WORDINGS), same.owners
     others = same.count - sum(number for _words, number in shown)
     for words, number in shown:
         many = f"{number:,}: " if len(shown) > 1 or others else ""
+        whose = f" for {words.owner}" if len(owners) > 1 else ""
         texts += [
             Part(f"{many}{words.message}"),
-            Part(words.fix and f"{words.label}: {words.fix}", "note"),
+            Part(words.fix and f"{words.label}{whose}: {words.fix}", "note"),
         ]
     if others:
         texts.append(Part(f"{others:,}: in other words"))
