@@ -72,7 +72,7 @@ def fix_files(
             continue
         try:
             outcome = fixed(
-                _content(path),
+                file_content(path),
                 path,
                 work,
                 writers,
@@ -133,7 +133,7 @@ def _note_replaced(outcome: FixedText) -> None:
         outcome.writer.note_replaced(outcome.before, outcome.after)
 
 
-def _content(path: str) -> bytes:
+def file_content(path: str) -> bytes:
     """The file, as far as anything is read that could be changed: a save image is larger."""
     with open_regular(path) as stream:
         return stream.read(MAX_BYTES)

@@ -30,6 +30,7 @@ from vnicaudit.model.report import (
     TargetResult,
     Tool,
 )
+from vnicaudit.reports.subjects import FileSubject, Fixable, fixable, rule_page, subject_of
 
 
 class FileNicRef(msgspec.Struct, frozen=True):
@@ -66,6 +67,14 @@ class FileFinding(msgspec.Struct, frozen=True):
     fix: str = ""
     related: tuple[Location, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    subject: FileSubject | None = None
+    """What it is about; null in reports of older releases."""
+    fixable: Fixable | None = None
+    """``safe`` or ``unsafe``: there is a ``change`` that this program can make; ``by-hand``: there
+    is none. Null in reports of older releases."""
+    docs_url: str | None = None
+    """The page on the rule; null where the setting ``docs-url`` does not say where the pages
+    are."""
 
 
 class FileSkipped(msgspec.Struct, frozen=True):
@@ -145,12 +154,14 @@ def flat(ref: Ref) -> FileNicRef:
     return FileNicRef(ref.name, ref.id)
 
 
-def written_finding(one: Finding) -> FileFinding:
-    """A finding as files have it."""
+def written_finding(one: Finding, judged: str, docs_url: str = "") -> FileFinding:
+    """A finding as files have it. ``judged``: the name of what was judged; ``docs_url``: where the
+    documentation is."""
     return FileFinding(
         one.rule, one.name, one.severity, one.confidence, one.message, flat(one.about),
         one.location, name_of(one.owner), one.change, one.fingerprint, one.fix, one.related,
-        one.fixes,
+        one.fixes, subject_of(one.about, judged), fixable(one),
+        rule_page(docs_url, one.rule) or None,
     )  # fmt: skip
 
 
@@ -164,18 +175,19 @@ def written_crash(one: Crashed) -> FileCrashed:
     return FileCrashed(one.rule, flat(one.about), one.error)
 
 
-def written_suppressed(one: Suppressed) -> FileSuppressed:
+def written_suppressed(one: Suppressed, judged: str, docs_url: str = "") -> FileSuppressed:
     """A finding that somebody accepted, as files have it."""
-    return FileSuppressed(written_finding(one.finding), one.reason, one.source)
+    return FileSuppressed(written_finding(one.finding, judged, docs_url), one.reason, one.source)
 
 
-def written_explanation(one: Explanation) -> FileExplanation:
+def written_explanation(one: Explanation, docs_url: str = "") -> FileExplanation:
     """An explanation as its file has it."""
+    judged = one.nic.domain
     return converted(
         one,
         FileExplanation,
-        findings=tuple(map(written_finding, one.findings)),
-        suppressed=tuple(map(written_suppressed, one.suppressed)),
+        findings=tuple(written_finding(each, judged, docs_url) for each in one.findings),
+        suppressed=tuple(written_suppressed(each, judged, docs_url) for each in one.suppressed),
         skipped=tuple(map(written_skip, one.skipped)),
         crashed=tuple(map(written_crash, one.crashed)),
     )

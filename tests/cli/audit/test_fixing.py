@@ -263,3 +263,28 @@ def test_what_a_filter_leaves_out_is_not_fixed(tmp_path: Path) -> None:
         path.write_text(_UNSAFE)
         vnicaudit("audit", path, "--fix", "--include-unsafe", "--severity", severity)
         assert f"<model type='{model}'/>" in path.read_text()
+
+
+def test_sarif_has_the_safe_fix(folder: Path) -> None:
+    settings = folder / "settings.toml"
+    settings.write_text('docs-url = "https://docs.example.org"\n')
+    more = ("--format", "sarif", "--config", "settings.toml", "--fail-on", "never")
+    shown = vnicaudit("audit", "a.xml", *_ONE, *more, cwd=folder)
+    (run,) = json.loads(shown.stdout)["runs"]
+    (result,) = run["results"]
+    (change,) = result["fixes"][0]["artifactChanges"]
+    assert change == {
+        "artifactLocation": {"uri": "a.xml"},
+        "replacements": [
+            {
+                "deletedRegion": {
+                    "startLine": 10, "startColumn": 23, "endLine": 10, "endColumn": 24,
+                },
+                "insertedContent": {"text": "2"},
+            }
+        ],
+    }  # fmt: skip
+    help_uri = run["tool"]["driver"]["rules"][0]["helpUri"]
+    assert help_uri == "https://docs.example.org/rules/VNIC031.html"
+    hidden = vnicaudit("audit", "a.xml", *_ONE, *more, "--redact", cwd=folder)
+    assert "fixes" not in json.loads(hidden.stdout)["runs"][0]["results"][0]

@@ -106,7 +106,7 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
         results = tuple(map(redactor.record, results))
     for number, explanation in enumerate(found):
         if options.format == "json":
-            emit(explanation_json(explanation))
+            emit(explanation_json(explanation, reading.settings.settings.docs_url or ""))
         else:
             emit("\n" * bool(number) + explanation_text(explanation, style))
     flush()

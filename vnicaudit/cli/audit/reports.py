@@ -31,7 +31,7 @@ from vnicaudit.model.report import (
 )
 from vnicaudit.reports.audit.registry import writer
 from vnicaudit.reports.page.data import PageMemory
-from vnicaudit.reports.writer import Options, ReportWriter
+from vnicaudit.reports.writer import Options, Replacements, ReportWriter
 
 if TYPE_CHECKING:
     from vnicaudit.reports.baseline import BaselineWriter
@@ -72,13 +72,14 @@ class Reports:
         request: AuditRequest,
         stack: ExitStack,
         memory: Callable[[], PageMemory] | None = None,
+        replacements: Replacements | None = None,
     ) -> None:
-        """``memory``: of a fleet, for reports that have a place for it. Raises UsageError where
-        one cannot be written."""
+        """``memory``: of a fleet, for reports that have a place for it. ``replacements``: how
+        findings are fixed in files. Raises UsageError where a report cannot be written."""
         self._request = request
         self._redactor = request.redactor
         self._baseline = _baseline(request)
-        opened = _outputs(request, self._baseline, memory)
+        opened = _outputs(request, self._baseline, memory, replacements)
         self._outputs = [(each, stack.enter_context(output)) for each, output in opened]
 
     @property
@@ -193,7 +194,10 @@ def _partial_baseline(place: str, kept: int) -> str:
 
 
 def _outputs(
-    request: AuditRequest, baseline: BaselineWriter | None, memory: Callable[[], PageMemory] | None
+    request: AuditRequest,
+    baseline: BaselineWriter | None,
+    memory: Callable[[], PageMemory] | None,
+    replacements: Replacements | None,
 ) -> Iterator[tuple[ReportWriter, ReportOutput]]:
     for name, place in request.outputs:
         screen = place == STDOUT
@@ -208,6 +212,8 @@ def _outputs(
             sort=request.sort,
             most=request.most,
             wordings=request.platforms.wordings,
+            docs_url=request.reading.settings.settings.docs_url or "",
+            replacements=replacements,
             memory=memory,
         )
         yield writer(name, options), ReportOutput(place, readable=name in READ_BY_OTHERS)
