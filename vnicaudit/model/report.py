@@ -118,7 +118,11 @@ class Suppressed(msgspec.Struct, frozen=True):
     finding: Finding
     reason: str
     source: str
-    """Where the suppression stands: a configuration file, the domain's metadata, a baseline."""
+    """Where the suppression stands: a configuration file, the domain's metadata, a comment."""
+    owner: str = ""
+    """Who answers for it; empty: nobody said."""
+    until: str = ""
+    """The last day it holds (ISO 8601); empty: for ever."""
 
 
 class Placed(msgspec.Struct, frozen=True):

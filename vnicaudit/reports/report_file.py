@@ -99,6 +99,10 @@ class FileSuppressed(msgspec.Struct, frozen=True):
     finding: FileFinding
     reason: str
     source: str
+    owner: str = ""
+    """Who answers for it; empty: nobody said."""
+    until: str = ""
+    """The last day it holds; empty: for ever."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,7 +181,8 @@ def written_crash(one: Crashed) -> FileCrashed:
 
 def written_suppressed(one: Suppressed, judged: str, docs_url: str = "") -> FileSuppressed:
     """A finding that somebody accepted, as files have it."""
-    return FileSuppressed(written_finding(one.finding, judged, docs_url), one.reason, one.source)
+    finding = written_finding(one.finding, judged, docs_url)
+    return FileSuppressed(finding, one.reason, one.source, one.owner, one.until)
 
 
 def written_explanation(one: Explanation, docs_url: str = "") -> FileExplanation:

@@ -9,6 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 from msgspec.structs import replace
 
+from vnicaudit.audit.reading.commented import with_comments
 from vnicaudit.audit.reading.contents import not_judged, read_all, readings
 from vnicaudit.audit.reading.error_boundary import guarded_file
 from vnicaudit.audit.reading.readers import (
@@ -131,7 +132,8 @@ def _read_with(kind: FileKind, content: Content, file: _Input) -> Iterator[Item]
     empty = True
     lines: set[int] = set()
     # most files are one document: nothing to put together, and nothing beside it
-    for item in kind.read(content) if found.alone else read_all(found.parts):
+    items = kind.read(content) if found.alone else read_all(found.parts)
+    for item in with_comments(items, content, kind.notation):
         empty = False
         if isinstance(item, Domain):
             lines.add(item.location.line or 0)

@@ -96,7 +96,7 @@ class FindingText:
     def suppressed(self, entry: Suppressed) -> str:
         """A finding that somebody accepted, with who says so."""
         head = self._head(entry.finding, "suppressed")
-        reason = self._labelled("reason", safe(f"{entry.reason} ({entry.source})"), "quiet")
+        reason = self._labelled("reason", safe(_accepted(entry)), "quiet")
         return head + self._body(safe(message_of(entry.finding))) + reason
 
     def crashed(self, crashed: Crashed) -> str:
@@ -129,6 +129,13 @@ class FindingText:
     def _labelled(self, label: str, text: str, style: str) -> str:
         lead = Piece(label, self._paint(style, label))
         return with_lead(lead, f": {text}", self._width, _BODY, _HANG)
+
+
+def _accepted(entry: Suppressed) -> str:
+    """``the vendor supports e1000 only (vnicaudit.toml:1; owner telephony; until 2027-01-31)``."""
+    owner = entry.owner and f"owner {entry.owner}"
+    until = entry.until and f"until {entry.until}"
+    return f"{entry.reason} ({'; '.join(filter(None, (entry.source, owner, until)))})"
 
 
 def _messages(same: EqualFindings) -> list[str]:
