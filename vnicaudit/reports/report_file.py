@@ -24,6 +24,7 @@ from vnicaudit.model.report import (
     Layer,
     NicRow,
     NotFixed,
+    ReportRequest,
     ServerName,
     Summary,
     Suppressed,
@@ -111,6 +112,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     schema: Literal["vnicaudit.report/1"] = REPORT_SCHEMA
     tool: Tool
     started: str
+    request: ReportRequest | None = None
+    """What it was asked for; not there in reports of older releases."""
     finished: str
     targets: tuple[TargetResult, ...]
     findings: tuple[FileFinding, ...]

@@ -22,6 +22,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.model.report import (
     Audited,
+    ReportRequest,
     RuleInfo,
     RunEnd,
     RunInfo,
@@ -90,7 +91,7 @@ class Reports:
     def start(self, started: str) -> None:
         """Write the beginning."""
         tool = Tool("vnicaudit", __version__)
-        start = RunInfo(tool, started, lambda: _catalogue(self._request))
+        start = RunInfo(tool, started, lambda: _catalogue(self._request), _recorded(self._request))
         if self._redactor is not None:
             start = self._redactor.run(start)
         for one, output in self._outputs:
@@ -219,6 +220,22 @@ def _outputs(
         yield writer(name, options), ReportOutput(place, readable=name in READ_BY_OTHERS)
     if baseline is not None:
         yield baseline, ReportOutput(baseline.place)
+
+
+def _recorded(request: AuditRequest) -> ReportRequest:
+    """What a report says of the request: whatever may have kept a finding out of it."""
+    options, wanted = request.reading.options, request.finding_filter
+    patterns = {one for each in options.selection.exclusions for one in each.patterns}
+    return ReportRequest(
+        request.rules,
+        tuple(one for one in SEVERITIES if one in wanted.severities),
+        wanted.confidence,
+        tuple(sorted(wanted.owners)),
+        request.baseline_file,
+        tuple(sorted(patterns)),
+        options.selection.changed is not None,
+        tuple(filter(None, str(options.servers).split(", "))),
+    )
 
 
 def _catalogue(request: AuditRequest) -> tuple[RuleInfo, ...]:

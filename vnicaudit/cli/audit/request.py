@@ -62,6 +62,7 @@ class AuditRequest(msgspec.Struct, frozen=True):
     fail_on: str
     fail_confidence: Confidence
     baseline: Baseline
+    baseline_file: str
     outputs: list[tuple[str, str]]
     write_baseline: str | None
     fixing: FixRequest
@@ -91,6 +92,7 @@ def request_of(
     )
     reporting = options.reporting
     settings = read.settings.settings
+    baseline = reporting.baseline or read.settings.baseline or ""
     fixing = fixing_of(options.fixes, options.output, options.nova, targets)
     chosen = formats_of(reporting.formats, reporting.outputs, formats())
     outputs = beside_diff(fixing, pairs(chosen, reporting.outputs), reporting.formats)
@@ -103,7 +105,8 @@ def request_of(
         selects_rules=bool(reporting.selected or reporting.ignored),
         fail_on="never" if reporting.exit_zero else reporting.fail_on or settings.fail_on,
         fail_confidence=reporting.fail_confidence or settings.fail_confidence,
-        baseline=_loaded_baseline(reporting.baseline or read.settings.baseline),
+        baseline=_loaded_baseline(baseline),
+        baseline_file=baseline,
         outputs=outputs,
         write_baseline=reporting.write_baseline,
         fixing=fixing,
@@ -133,7 +136,7 @@ def _redactor(options: AuditOptions) -> Redactor | None:
     return redactor_of(options.redaction)
 
 
-def _loaded_baseline(baseline: str | None) -> Baseline:
+def _loaded_baseline(baseline: str) -> Baseline:
     if not baseline:
         return {}
     from vnicaudit.audit.accepting.baseline import load_baseline

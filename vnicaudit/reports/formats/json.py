@@ -38,9 +38,10 @@ class _Json:
         self._later = {name: SpooledArray() for name in ("skipped", "crashed", "suppressed")}
 
     def start(self, run: RunInfo) -> str:
+        request = "" if run.request is None else f'"request":{encode(run.request)},\n'
         return (
             f'{{"schema":"{REPORT_SCHEMA}",\n"tool":{encode(run.tool)},\n'
-            f'"started":{encode(run.started)},\n"findings":['
+            f'"started":{encode(run.started)},\n{request}"findings":['
         )
 
     def add(self, audited: Audited) -> str:
