@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from tests.reports.samples import END, NOVA, OK_END, STREAM, WEB_01, finding, written
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.shipped import WORDINGS
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.refs import NicRef
+from vnicaudit.model.finding import EVERY_RULE, Change, Severity, Skipped
+from vnicaudit.model.refs import DomainRef, NicRef
 from vnicaudit.model.report import Audited, RunEnd, Summary
 from vnicaudit.reports.formats.text import FEW
 from vnicaudit.reports.wrap import width_of
@@ -184,6 +184,13 @@ def test_owners_with_one_fix_share_it() -> None:
     (one,) = stream[0].findings
     stream[0] = replace(stream[0], findings=(replace(one, owner="qemu"),))
     assert short(stream).count("\n    fix: ") == 1
+
+
+def test_a_rule_that_was_not_judged_is_named_once() -> None:
+    nic, needs = NicRef("vm", None, None, 0), ("its host", "its log")
+    skipped = tuple(Skipped(EVERY_RULE, DomainRef("vm", None), one) for one in needs)
+    stream = [replace(guest(1), skipped=(*skipped, Skipped(EVERY_RULE, nic, needs[0])))]
+    assert "\nNot judged: every rule (2 domains, 1 NIC); why: --verbose\n" in short(stream)
 
 
 def test_many_wordings_are_the_most_frequent_one_and_a_number() -> None:

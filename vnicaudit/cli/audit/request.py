@@ -23,6 +23,7 @@ from vnicaudit.cli.options.reading import (
 from vnicaudit.cli.options.redaction import RedactionOptions, redactor_of
 from vnicaudit.cli.options.reporting import ReportingOptions
 from vnicaudit.cli.output.files import check_different, formats_of
+from vnicaudit.cli.output.progress import Progress
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Confidence
 from vnicaudit.reports.audit.registry import formats
@@ -113,7 +114,7 @@ def request_of(
         redactor=_redactor(options),
         color=options.output.color,
         finding_filter=filter_of(options.findings, platforms),
-        group_by=_grouping(reporting.group_by, outputs),
+        group_by=_grouping(reporting.group_by, outputs, targets),
         view=reporting.view,
         sort=reporting.sort,
         most=reporting.most,
@@ -122,7 +123,10 @@ def request_of(
     )
     _check_changed(request)
     _check_chosen(request)
+    progress = Progress(enabled=not request.quiet)
+    progress.waits_for_live(targets)
     every = expanded_targets(targets, platforms.targets, read.options.live)
+    progress.clear()
     return msgspec.structs.replace(request, targets=every)
 
 
@@ -158,10 +162,15 @@ def _check_changed(request: AuditRequest) -> None:
             )
 
 
-def _grouping(group_by: str | None, outputs: list[tuple[str, str]]) -> str:
-    """Raises UsageError where no output can be grouped."""
+def _grouping(group_by: str | None, outputs: list[tuple[str, str]], targets: list[Target]) -> str:
+    """Raises UsageError where no output can be grouped, or no target tells by what."""
     if group_by and not any(name in ("text", "markdown") for name, _place in outputs):
         raise UsageError("--group-by is for --format text and markdown: others list each finding")
+    if group_by == "host" and targets and all(one.kind in ("path", "stdin") for one in targets):
+        raise UsageError(
+            "--group-by host: files do not say on which host a guest runs; use --group-by domain, "
+            "or audit the hosts or their cloud"
+        )
     return group_by or ""
 
 

@@ -24,7 +24,8 @@ from vnicaudit.cli.audit.reports import (
 )
 from vnicaudit.cli.audit.request import AuditRequest
 from vnicaudit.cli.options.finding_filters import options_of
-from vnicaudit.cli.output.stderr import Progress, tell
+from vnicaudit.cli.output.progress import Progress
+from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.report import Summary, TargetResult
 from vnicaudit.reports.audit.registry import load
@@ -45,7 +46,6 @@ def audit(request: AuditRequest) -> int:
         rows = any(load(name).NEEDS_ROWS for name, _place in request.outputs)
         work = audit_work(request, regrades=True, with_rows=rows)
         progress = Progress(enabled=not request.quiet)
-        progress.wait_for(request.targets)
         run = AuditRun(work, request.reading.options, progress, done.input)
         reports.start(timestamp("seconds"))
         products = run.items(target.name for target in request.targets)

@@ -130,8 +130,10 @@ class Groups:
             return name_and_id(audited.subject, place.file or audited.target)
         if audited.scope == by:
             return name_and_id(audited.subject, audited.uuid or "")
+        if placed is None and by == "host":
+            return _NOT_TOLD if audited.findings[0].location.file else audited.target
         if placed is None:
-            return audited.target if by == "host" else _NO_SERVER
+            return _NO_SERVER
         found = {
             "image": name_and_id(placed.image, placed.image_id),
             "flavor": placed.flavor,
