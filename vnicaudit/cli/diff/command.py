@@ -73,8 +73,8 @@ def command(options: DiffOptions) -> int:
     NEW read its target whole, judged its rule, and left out no finding by --severity, --owner,
     --min-confidence or a baseline; otherwise it is listed as not judged again.
 
-    A report does not record --select, --ignore, --exclude and --changed-since: make both reports
-    with the same ones, or what they exclude from NEW counts as gone.
+    A report records which rules, files and servers it was asked for (not those of older releases):
+    what --select, --ignore, --exclude and --changed-since keep out of NEW is not gone either.
     """
     from vnicaudit.cli.diff.compare import compared, notes, read_report
     from vnicaudit.cli.diff.output import FORMATS, differences
