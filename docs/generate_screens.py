@@ -17,9 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
-from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
+from lxml import etree
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
@@ -67,7 +67,8 @@ def printed(screen: Screen, folder: str) -> str:
 def shown(screen: Screen) -> Text:
     """The beginning of it, below the command."""
     with tempfile.TemporaryDirectory(prefix="vnics_", dir="/tmp") as folder:
-        assert len(folder) == len(HOME), folder
+        if len(folder) != len(HOME):
+            raise SystemExit(f"{folder} is not as long as {HOME}")
         lines = printed(screen, folder).rstrip("\n").split("\n")
     cut = lines
     if len(lines) > screen.lines:
@@ -114,7 +115,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _description(path: Path) -> str | None:
-    return ElementTree.parse(path).getroot().findtext("{*}desc")
+    return etree.parse(path).getroot().findtext("{*}desc")
 
 
 if __name__ == "__main__":

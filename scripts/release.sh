@@ -2,24 +2,26 @@
 # Make a release of the commit that is checked out: a wheel, a source distribution, a software bill of
 # materials, provenance, and signed checksums of all of them.
 #
-#   scripts/release.sh --key KEY        write dist/; KEY: the SSH key to sign with
-#   scripts/release.sh --dry-run        do all of it with a key that is thrown away, write nothing
+#   scripts/release.sh --key KEY          write dist/; KEY: the SSH key to sign with
+#   scripts/release.sh --dry-run          do all of it with a key that is thrown away, write nothing
+#   scripts/release.sh --dry-run FOLDER   … and leave the files in a new folder, to look at
 #
 # docs/how-to/release.md says what comes before and after. Nothing is uploaded.
 set -eu
 # shellcheck source=scripts/setup.sh
 . "$(dirname "$0")/setup.sh"
 
-usage() { die "usage: scripts/release.sh --key KEY | --dry-run"; }
+usage() { die "usage: scripts/release.sh --key KEY | --dry-run [FOLDER]"; }
 
-dry_run='' key=''
+dry_run='' key='' target=dist
 case ${1:-} in
-    --dry-run) [ $# = 1 ] || usage; dry_run=yes ;;
+    --dry-run) [ $# -le 2 ] || usage; dry_run=yes target=${2:-} ;;
     --key) [ $# = 2 ] || usage; key=$2; [ -f "$key" ] || die "no such key: $key" ;;
     *) usage ;;
 esac
 
 cd "$ROOT"
+[ -z "$target" ] || [ ! -e "$target" ] || die "there is a $target already: remove it first"
 python=${VNICAUDIT_RELEASE_PYTHON:-$ROOT/.venv-release/bin/python}
 if [ -z "${VNICAUDIT_RELEASE_PYTHON:-}" ]; then
     environment "$ROOT/.venv-release" build "cyclonedx-bom>=7" "setuptools>=78.1.1"
@@ -90,7 +92,6 @@ ssh-keygen -y -f "$key" | sed 's/^/vnicaudit-release /' > "$work/allowed_signers
         -s SHA256SUMS.sig < SHA256SUMS)
 
 (cd "$dist" && wc -c -- *)
-if [ -n "$dry_run" ]; then say "dry run: nothing was written"; exit 0; fi
-[ ! -e dist ] || die "there is a dist/ already: remove it first"
-mv "$dist" dist
-say "dist/ is ready"
+[ -n "$target" ] || { say "dry run: nothing was written"; exit 0; }
+mv "$dist" "$target"
+say "written: $target"
