@@ -166,7 +166,8 @@ class Settings(
         str | None, _key("Judge as if the hosts ran this QEMU.", "10.0", pattern=_A_VERSION)
     ] = None
     assume_libvirt: Annotated[
-        str | None, _key("Judge as if the hosts ran this libvirt.", "11.3", pattern=_A_VERSION)
+        str | None,
+        _key("Judge as if the hosts ran this libvirt version.", "11.3", pattern=_A_VERSION),
     ] = None
     nova_release: Annotated[
         str | None,

@@ -44,7 +44,7 @@ Examples:
   vnicaudit explain qemu:///system --nic vnet3 --assume-qemu 10.0
   vnicaudit explain openstack:prod --domain web-1 --nic 0
   vnicaudit explain openstack:prod qemu+ssh://cmp1/system nodes/cmp1/nova.conf \\
-      --nic fa:16:3e:12:34:56                    all that has a say in a server's NIC"""
+      --nic fa:16:3e:12:34:56                    everything that affects a server's NIC"""
 
 
 class ExplainOptions(msgspec.Struct, frozen=True):
@@ -67,12 +67,12 @@ class ExplainOptions(msgspec.Struct, frozen=True):
     "--nic",
     required=True,
     metavar="MAC|INDEX|DEV",
-    help="Which NIC: its MAC address, its index in the domain (from 0), or its tap.",
+    help="NIC to explain: its MAC address, its index in the domain (from 0), or its tap.",
 )
 @click.option(
     "--domain",
     metavar="NAME|UUID",
-    help="Of which domain or server, where that is not clear.",
+    help="Domain or server of the NIC, if there are several candidates.",
 )
 @format_option
 @redaction_options
@@ -81,10 +81,10 @@ class ExplainOptions(msgspec.Struct, frozen=True):
 @pass_wiring
 @as_record(ExplainOptions)
 def command(options: ExplainOptions, wiring: Wiring) -> int:
-    """Show one virtual NIC layer by layer: who declares what, what wins and why, what is wrong.
+    """Explain one virtual NIC layer by layer: declared values, which one wins, and why.
 
-    TARGETs that are given together are joined: a server of OpenStack with nova.conf of its host,
-    with the domain that Nova made of it and with the QEMU that runs it.
+    Several TARGETs are combined: an OpenStack server with nova.conf of its host, with its libvirt
+    domain and with its QEMU process.
     """
     alone = replace(options.reading, jobs=1)
     redactor = redactor_of(options.redaction)

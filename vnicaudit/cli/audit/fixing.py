@@ -50,18 +50,19 @@ fix_options = group(
     click.option(
         "--fix",
         is_flag=True,
-        help="Fix in place what is safe to fix, in nova.conf, KubeVirt manifests and offline "
-        "domain XML; then report what is left.",
+        help="Apply safe fixes in place to nova.conf, KubeVirt manifests and offline domain XML, "
+        "then report the remaining findings.",
     ),
     click.option(
         "--diff",
         is_flag=True,
-        help="Print what --fix would change (with --fix: what it changes) instead of the report.",
+        help="Print the changes that --fix would make (with --fix: those it makes) instead of the "
+        "report.",
     ),
     click.option(
         "--include-unsafe",
         is_flag=True,
-        help="With --fix or --diff: fixes that may hurt a guest, too.",
+        help="With --fix or --diff: include fixes that may harm a guest.",
     ),
     click.option(
         "--backup",
