@@ -73,8 +73,23 @@ def read_bytes(
 
 def definition_root(definition: str) -> XmlElement:
     """The root of a definition that libvirt hands out. Raises TargetError."""
-    known = _shapes.root(definition)
-    return known if known is not None else next(documents(definition.encode(), "libvirt")).root
+    known = known_root(definition)
+    return parsed_root(definition) if known is None else known
+
+
+def shapes_are_common() -> bool:
+    """True where definitions so far had shapes in common."""
+    return _shapes.are_common
+
+
+def known_root(definition: str) -> XmlElement | None:
+    """The root of a definition whose shape is known; None where it has to be parsed."""
+    return _shapes.root(definition)
+
+
+def parsed_root(definition: str) -> XmlElement:
+    """The root of a definition, as lxml has it. Raises TargetError."""
+    return next(documents(definition.encode(), "libvirt")).root
 
 
 class _Root(NamedTuple):

@@ -26,6 +26,7 @@ from vnicaudit.platforms.libvirt.domains import (
     definition_from,
     domain_from,
     read_fetched,
+    read_if_known,
 )
 from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, VisitFailure, VisitRequest, start
 from vnicaudit.platforms.libvirt.workers import HostSilentError
@@ -68,7 +69,7 @@ def read(
     """
     request = VisitRequest(deadline, agent, threads, traffic=traffic, clock=clock)
     where = parse(uri)
-    visit = start(where, request, lambda fetched: read_fetched(fetched, where))
+    visit = start(where, request, lambda fetched: read_if_known(fetched, where))
     opened = _opened(visit, uri)
     domains = stream(opened, visit, _surroundings(where, opened))
     return LiveHost(opened.host, opened.local, domains, visit.take_traffic, visit.pulse.end)
@@ -108,7 +109,7 @@ def _as_fetched(fetched: Fetched) -> Fetched:
 
 
 def stream(
-    opened: OpenedHost, visit: Visit[ReadDomain], around: Surroundings
+    opened: OpenedHost, visit: Visit[ReadDomain | Fetched], around: Surroundings
 ) -> Iterator[Domain | ReadError]:
     """Domains and errors in the order of the list; those missing at the end are errors."""
     return _stream(opened, visit, lambda item: finished(item, around))
@@ -173,10 +174,12 @@ def _receive(visit: Visit[P]) -> _ReadEnd | None:
 
 
 def finished(
-    item: ReadDomain | ReadError | None, around: Surroundings
+    item: ReadDomain | Fetched | ReadError | None, around: Surroundings
 ) -> Iterator[Domain | ReadError]:
     """Nothing for a domain that has gone since it was listed; what of one cannot be read comes
     behind it."""
+    if isinstance(item, Fetched):
+        item = read_fetched(item, around.uri)
     if isinstance(item, ReadError):
         yield item
     elif item is not None:
