@@ -17,7 +17,7 @@ from vnicaudit.remedy.contract import PlatformWriter, Writers
 from vnicaudit.remedy.files import file_content
 from vnicaudit.remedy.in_place import candidates, changed_place, check_owner
 from vnicaudit.remedy.reading import Reader
-from vnicaudit.text.edits import Edit, OverlappingEditsError, Replacement, LineStarts, applied
+from vnicaudit.text.edits import Edit, LineStarts, OverlappingEditsError, Replacement, applied
 
 _TRIES = 64
 """Of one file. Each reads and judges it again."""

@@ -23,8 +23,8 @@ MAX_PER_DOMAIN = 256
 
 
 class OwnTexts(NamedTuple):
-    """Suppressions in the words of a domain or description, unread. ``place`` is where its metadata are,
-    ``about`` what is judged."""
+    """Suppressions in the words of a domain or description, unread. ``place`` is where its metadata
+    are, ``about`` what is judged."""
 
     place: Location
     about: Ref
