@@ -267,7 +267,7 @@ class AuditWork:
 
 
 def _texts_of_nic(nic: NicSeen, audited: Audited) -> OwnTexts:
-    """What the domain of a NIC says of itself."""
+    """The suppressions that the domain of a NIC has itself."""
     finding = audited.findings[0]
     return OwnTexts(finding.location, finding.about, nic.suppressions, nic.comments)
 

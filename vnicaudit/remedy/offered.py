@@ -17,7 +17,7 @@ from vnicaudit.remedy.contract import PlatformWriter, Writers
 from vnicaudit.remedy.files import file_content
 from vnicaudit.remedy.in_place import candidates, changed_place, check_owner
 from vnicaudit.remedy.reading import Reader
-from vnicaudit.text.edits import Edit, OverlappingEditsError, Replacement, TextLines, applied
+from vnicaudit.text.edits import Edit, LineStarts, OverlappingEditsError, Replacement, applied
 
 _TRIES = 64
 """Of one file. Each reads and judges it again."""
@@ -53,13 +53,13 @@ class OfferedFixes:
 
     def _of_file(self, path: str) -> dict[_Place, Sequence[Replacement]]:
         try:
-            file = _File(file_content(path), Reader(path, self._work), self._writers)
+            file = _FileOffers(file_content(path), Reader(path, self._work), self._writers)
         except OSError:  # it went meanwhile; the audit has said what it found
             return {}
         return file.fixes()
 
 
-class _File:
+class _FileOffers:
     """The text of one file."""
 
     def __init__(self, data: bytes, reader: Reader, writers: Writers) -> None:
@@ -72,7 +72,7 @@ class _File:
 
     def fixes(self) -> dict[_Place, Sequence[Replacement]]:
         """Replacements for each finding that has any."""
-        lines = TextLines(self._data)
+        lines = LineStarts(self._data)
         return {
             _place(one.made.finding): [lines.replacement(edit) for edit in sorted(set(one.edits))]
             for batch in self._batches()

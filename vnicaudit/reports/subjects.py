@@ -47,7 +47,7 @@ class FileSubject(msgspec.Struct, frozen=True):
 
 
 def kind_of(ref: Ref) -> SubjectKind:
-    """What kind of thing a reference is to."""
+    """The kind of thing that a reference is to."""
     return _KINDS[type(ref)]
 
 

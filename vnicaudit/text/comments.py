@@ -49,10 +49,10 @@ def reason_and_settings(text: str) -> dict[str, str]:
 
 def accepting_comments(text: str, form: Literal["ini", "yaml"]) -> tuple[CommentEntry, ...]:
     """The comments of a file that accept findings."""
-    return tuple(_Lines(text, form).comments()) if _MARK in text else ()
+    return tuple(_CommentWalk(text, form).comments()) if _MARK in text else ()
 
 
-class _Lines:
+class _CommentWalk:
     """A walk over the lines of a file."""
 
     def __init__(self, text: str, form: Literal["ini", "yaml"]) -> None:

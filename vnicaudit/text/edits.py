@@ -31,7 +31,7 @@ class Replacement(NamedTuple):
     new: str
 
 
-class TextLines:
+class LineStarts:
     """Where the lines of a UTF-8 text begin."""
 
     def __init__(self, data: bytes) -> None:

@@ -117,7 +117,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 def test_suppressions_are_normal_and_know_their_lines(tmp_path: Path) -> None:
     path = write(tmp_path, FULL)
     first, second = load_settings(str(path)).suppressions
-    assert (str(first.location), str(second.location)) == (f"{path}:11", f"{path}:18")
+    assert (str(first.location), str(second.location)) == (f"{path}:12", f"{path}:19")
     assert second.rule == "VNIC02"
     assert second.uuid == "4dea24b3-1d52-d8f3-2516-782e98a23fa0"
     assert second.mac == "52:54:00:aa:bb:cc"

@@ -23,8 +23,8 @@ MAX_PER_DOMAIN = 256
 
 
 class OwnTexts(NamedTuple):
-    """What a domain or description says of itself, unread. ``place`` is where its metadata are,
-    ``about`` what is judged."""
+    """Suppressions in the words of a domain or description, unread. ``place`` is where its metadata
+    are, ``about`` what is judged."""
 
     place: Location
     about: Ref
@@ -37,7 +37,7 @@ class OwnTexts(NamedTuple):
 
 
 def texts_of(domain: Domain) -> OwnTexts:
-    """What a domain says of itself."""
+    """The suppressions that a domain has itself."""
     place, ref = domain.location, domain.ref
     if domain.declared.platform == KUBEVIRT:  # it points into the metadata
         return OwnTexts(place, ref, domain.suppressions, domain.comments, "annotation")
@@ -48,7 +48,7 @@ def texts_of(domain: Domain) -> OwnTexts:
 def texts_in(
     place: Location, comments: tuple[AcceptingComment, ...], about: Ref | None = None
 ) -> OwnTexts:
-    """What the comments say of a description: those of its own file."""
+    """The suppressions in comments of a description's own file."""
     own = tuple(one for one in comments if one.file == place.file)
     return OwnTexts(place, about or ConfigRef(), comments=own)
 

@@ -259,7 +259,7 @@ class _FixReport:
 
 
 def _way_back(copies: int, last: str) -> str:
-    """What was kept, and the command that brings the last file back."""
+    """How many copies there are, and the command that brings the last file back."""
     from vnicaudit.base.new_file import BACKUP
     from vnicaudit.base.wording import count
 

@@ -223,7 +223,7 @@ def _outputs(
 
 
 def _recorded(request: AuditRequest) -> ReportRequest:
-    """What a report says of the request: whatever may have kept a finding out of it."""
+    """The request as a report records it: whatever may have kept a finding out of it."""
     options, wanted = request.reading.options, request.finding_filter
     patterns = {one for each in options.selection.exclusions for one in each.patterns}
     return ReportRequest(
