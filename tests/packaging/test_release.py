@@ -14,7 +14,7 @@ from tests.docs.pages import ROOT
 from tests.pipelines.project import copy_of_this, git, needs_packages, repository, shellcheck
 from vnicaudit import __version__
 
-SCRIPT = ROOT / "scripts" / "release.sh"
+NAMES_OF_SCRIPTS = ("setup.sh", "release.sh")
 NAMES = {
     f"vnicaudit-{__version__}-py3-none-any.whl",
     f"vnicaudit-{__version__}.tar.gz",
@@ -92,4 +92,5 @@ def _assert_bill(bill: dict[str, object]) -> None:
 
 
 def test_the_scripts_are_sound() -> None:
-    assert shellcheck(SCRIPT.read_text("utf-8").replace("#!/bin/sh", "#!/bin/bash")) == ""
+    setup, script = ((ROOT / "scripts" / name).read_text("utf-8") for name in NAMES_OF_SCRIPTS)
+    assert shellcheck(setup + script.replace('\n. "$(dirname "$0")/setup.sh"', "")) == ""
