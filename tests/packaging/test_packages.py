@@ -131,6 +131,7 @@ def test_a_debian_package_needs_what_the_wheel_needs(debian_package: Path) -> No
     assert packages == {f"python3-{name}" for name in needed}
 
 
+@pytest.mark.long
 def test_lintian_finds_no_fault(debian_package: Path) -> None:
     lintian = _program("lintian")
     done = subprocess.run(
