@@ -40,11 +40,21 @@ check() {
 # checkout FOLDER: the files of the commit, and nothing else that lies about here
 checkout() { mkdir -p "$1" && git archive "$commit" | tar -x -C "$1"; }
 
-# build SOURCE FOLDER: the source distribution, and the wheel that is made of it
-build() { "$python" -m build --no-isolation --outdir "$2" "$1" >"$work/build.log" 2>&1 || {
-    cat "$work/build.log" >&2
-    die "it does not build"
-}; }
+# build SOURCE FOLDER: the source distribution, and the wheel that is made of it. setuptools packs the
+# former with the time of now: packed anew, with that of the commit
+build() {
+    "$python" -m build --no-isolation --outdir "$2" "$1" >"$work/build.log" 2>&1 || {
+        cat "$work/build.log" >&2
+        die "it does not build"
+    }
+    rm -rf "$work/unpacked"
+    mkdir "$work/unpacked"
+    for file in "$2"/*.tar.gz; do
+        tar -x -f "$file" -C "$work/unpacked"
+        (cd "$work/unpacked" && tar -c --format=gnu --sort=name --mtime="@$SOURCE_DATE_EPOCH" \
+            --owner=0 --group=0 --numeric-owner -- *) | gzip -9n > "$file"
+    done
+}
 
 checkout "$work/source"
 version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' "$work/source/vnicaudit/__init__.py")

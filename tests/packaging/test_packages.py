@@ -20,6 +20,8 @@ from vnicaudit import __version__
 PACKAGING = ROOT / "scripts" / "packaging"
 CONTAINERFILE = PACKAGING / "Containerfile"
 LINTIAN_SAYS = {
+    "bogus-mail-host",  # who builds a package for others puts an address there
+    "bogus-mail-host-in-debian-changelog",
     "initial-upload-closes-no-bugs",  # it is not for Debian's own archive
     "newer-standards-version",  # than that of the lintian of Debian 12
 }
@@ -125,10 +127,11 @@ def test_a_debian_package_needs_what_the_wheel_needs(debian_package: Path) -> No
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     packages = set(re.findall(r"python3-[\w.-]+", done.stdout))
-    needed = ("click", "lxml", "msgspec", "oslo.config", "rich", "ruamel.yaml")
+    needed = ("click", "lxml", "msgspec", "rich", "ruamel.yaml", "tomli")
     assert packages == {f"python3-{name}" for name in needed}
 
 
+@pytest.mark.long
 def test_lintian_finds_no_fault(debian_package: Path) -> None:
     lintian = _program("lintian")
     done = subprocess.run(
@@ -136,4 +139,4 @@ def test_lintian_finds_no_fault(debian_package: Path) -> None:
         env=_plain_environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     lines = [line for line in done.stdout.splitlines() if line[:2] in ("E:", "W:")]
-    assert [line for line in lines if line.split()[2] not in LINTIAN_SAYS] == []
+    assert [line for line in lines if line.split()[2].rstrip(":") not in LINTIAN_SAYS] == []
