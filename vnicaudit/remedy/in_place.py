@@ -210,4 +210,4 @@ def check_owner(item: Item, writer: PlatformWriter) -> None:
     if not isinstance(item, Domain) or not writer.OWNER_REWRITES:
         return
     if name := rewritten_by(item.declared.owner):
-        raise OwnedError(f"the definition is {name}'s, which writes it anew: change it there")
+        raise OwnedError(f"the definition is {name}'s, which rewrites it: change it there")

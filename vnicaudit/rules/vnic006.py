@@ -80,7 +80,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     found = to_virtio(subject, RULE.severity)
     where = f"{subject.arch} {subject.domain.machine or ''}".strip()
     yield found.problem(
-        f"no model is declared: on {where} libvirt makes it {subject.model}",
+        f"no model is declared; on {where} libvirt makes it {subject.model}",
         field=None,
         confidence="medium",
     )

@@ -133,7 +133,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     elif model in LIBVIRT_MODELS and model not in QEMU_MODELS:
         yield _refusal_problem(subject, f"{model} is a model of another hypervisor, not of QEMU")
     elif model not in QEMU_MODELS:
-        what = f"{shown_model(model)} is no NIC model of QEMU"
+        what = f"{shown_model(model)} is not a QEMU NIC model"
         yield _refusal_problem(subject, what, proven=False)
     elif subject.arch not in S390 and absent_on(model, subject.arch):  # VNIC008 says it there
         yield _refusal_problem(subject, f"{model} does not exist on {subject.arch}")
@@ -174,7 +174,7 @@ def _misplacement_problem(subject: Subject, model: str, reason: str) -> Problem:
     found = to_virtio(subject, RULE.severity)
     change, fix = found.change, found.fix
     if model_of_driver(model) in VIRTIO:
-        why = "as it is the domain does not start; the guest's driver is the same"
+        why = "the domain does not start as it is; the guest's driver stays the same"
         change, fix = Change("model", subject.nic.model, "virtio", safe=True, reason=why), ""
     usb = model == "usb-net" and subject.nic.address_type is None
     ending = "it refuses the definition" if usb else "the domain is defined but does not start"
@@ -184,7 +184,7 @@ def _misplacement_problem(subject: Subject, model: str, reason: str) -> Problem:
 def _only_virtio(subject: Subject, model: str) -> Problem:
     found = to_virtio(subject, RULE.severity)
     return Problem(
-        f"type='{_kind(subject)}' takes virtio only: libvirt refuses the definition with "
+        f"type='{_kind(subject)}' accepts only virtio: libvirt refuses the definition with "
         f"{shown_model(model)}",
         field="model",
         confidence=found.confidence,
@@ -197,11 +197,11 @@ def _igb(subject: Subject) -> Iterator[Problem]:
     qemu, libvirt = subject.host.qemu_version, subject.host.libvirt_version
     assumed = " (assumed)" if subject.host.assumed else ""
     if qemu is not None and qemu < IGB:
-        yield _refusal_problem(subject, f"QEMU {qemu}{assumed} has no igb, 8.0 brought it")
+        yield _refusal_problem(subject, f"QEMU {qemu}{assumed} has no igb, which came with 8.0")
     elif libvirt is not None and libvirt < _IGB_LIBVIRT:
         found = to_virtio(subject, "medium")
         yield Problem(
-            f"libvirt {libvirt}{assumed} does not know igb, 9.3 does: it gets no PCI Express slot",
+            f"libvirt {libvirt}{assumed} does not know igb (9.3 does): it gets no PCI Express slot",
             field="model",
             severity="medium",
             confidence="medium",

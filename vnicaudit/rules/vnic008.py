@@ -80,10 +80,10 @@ from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _ADDRESS = "Its PCI address, ROM and ACPI settings must go too: libvirt then assigns a ccw address."
-_RENAMED = "the guest sees another device and may give it another name"
+_RENAMED = "the guest sees another device and may rename the interface"
 _THESE = {1: "it", 2: "them"}
-_REFUSED = "as it is the domain cannot be defined"
-_BROKEN = "as it is the domain does not start"
+_REFUSED = "the domain cannot be defined as it is"
+_BROKEN = "the domain does not start as it is"
 
 
 def applies(subject: Subject) -> bool:

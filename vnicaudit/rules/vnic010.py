@@ -98,7 +98,10 @@ def check(subject: Subject) -> Iterator[Problem]:
         change=_change(subject),
         fix=""
         if _change(subject)
-        else "Make the model virtio where the definition is kept, or remove these attributes.",
+        else (
+            "Declare the model as virtio in the system that owns the definition, or remove these "
+            "attributes."
+        ),
     )
 
 
@@ -121,7 +124,7 @@ def _change(subject: Subject) -> Change | None:
     """Writing the default down, where it is virtio anyway."""
     if subject.nic.model is not None or subject.model not in VIRTIO:
         return None
-    reason = "the model is virtio by default already; the tuning comes into force"
+    reason = "the model is already virtio by default; the tuning takes effect"
     return Change("model", None, subject.model, safe=True, reason=reason)
 
 

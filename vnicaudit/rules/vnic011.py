@@ -106,7 +106,7 @@ def _change(subject: Subject, options: tuple[str, ...]) -> Change:
     if name == "iommu" and old == "on" and subject.nic.type != "hostdev":
         reason = "a guest with encrypted memory needs iommu='on': make the NIC virtio there"
         return Change(name, old, None, safe=False, reason=reason)
-    reason = "as it is the domain cannot be defined"
+    reason = "the domain cannot be defined as it is"
     return Change(name, old, None, safe=True, reason=reason)
 
 

@@ -72,7 +72,7 @@ from vnicaudit.model.guest_words import S390
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
-_RENAMED = "the NIC needs another address, and the interface may get another name"
+_RENAMED = "the NIC needs another address, and the interface may be renamed"
 _FREE = "libvirt has not given it an address yet"
 
 
@@ -94,8 +94,8 @@ def check(subject: Subject) -> Iterator[Problem]:
     free = subject.nic.address_type is None
     where = "" if subject.model == "virtio-non-transitional" else " on a PCI Express port"
     yield Problem(
-        f"{subject.model}{where} is modern only (1af4:1041), and this guest's driver knows "
-        "virtio 0.9 only",
+        f"{subject.model}{where} is modern only (1af4:1041), and this guest's driver supports only "
+        "virtio 0.9",
         field="model",
         confidence="medium",
         change=Change(

@@ -73,9 +73,9 @@ from vnicaudit.model.subject import DomainSubject, Subject
 
 _SHOWN = 6
 _GONE = Problem(
-    "this NIC is not in the persistent definition: it is gone after the next power cycle",
-    fix="If it is to stay, add it to the persistent definition too, where that is kept; if not, "
-    "there is nothing to do.",
+    "this NIC is not in the persistent definition: it disappears at the next power cycle",
+    fix="If it should stay, add it to the persistent definition, in the system that owns it; "
+    "otherwise there is nothing to do.",
 )
 
 
@@ -109,7 +109,7 @@ def check_domain(subject: DomainSubject) -> Iterator[Problem]:
     yield Problem(
         f"{what} in the persistent definition only: {names} {verb} at the next cold start",
         severity="low",
-        fix="Power the guest off and start it again, through its owner; or plug it in live too.",
+        fix="Power the guest off and start it again, through its owner; or attach it live, too.",
     )
 
 
@@ -120,10 +120,10 @@ def _differs(staged: StagedNic) -> Problem:
     if len(fields) > _SHOWN:
         parts.append(f"and {len(fields) - _SHOWN} more")
     return Problem(
-        f"a change is staged and not active: {', '.join(parts)}",
+        f"pending change, not active yet: {', '.join(parts)}",
         field=fields[0][0],
-        fix="Power the guest off and start it again, through its owner; a reboot inside the "
-        "guest keeps the running device.",
+        fix="Power the guest off and start it again, through its owner; a reboot inside the guest "
+        "keeps the old device.",
     )
 
 

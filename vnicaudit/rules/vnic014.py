@@ -82,7 +82,7 @@ from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.start_refusal import WORDS
 from vnicaudit.model.subject import Subject
 
-_FIX = "Correct the argument on QEMU's command line, then start it anew."
+_FIX = "Correct the argument on QEMU's command line, then restart it."
 _FIX_BEHIND = RemoveBehind()
 
 

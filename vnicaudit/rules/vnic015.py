@@ -83,8 +83,8 @@ from vnicaudit.model.version import Version
 
 _COMPARED = Version(11, 3, 9999)
 """Up to this series of libvirt the values are compared with its schema."""
-_FIX = "Correct it, or remove it: as it is the domain cannot be defined."
-_FIX_ALL = "Correct or remove each of them: as it is the domain cannot be defined."
+_FIX = "Correct it, or remove it: the domain cannot be defined as it is."
+_FIX_ALL = "Correct or remove each of them: the domain cannot be defined as it is."
 
 
 def applies(subject: Subject) -> bool:
@@ -117,7 +117,7 @@ def _change(subject: Subject, found: tuple[DefinitionRefusal, ...]) -> Change | 
     new = normal_model(old.strip())
     if len(found) > 1 or found[0].place != MODEL or new not in QEMU_MODELS:
         return None
-    return Change("model", old, new, safe=True, reason="as it is the domain cannot be defined")
+    return Change("model", old, new, safe=True, reason="the domain cannot be defined as it is")
 
 
 def _confidence(subject: Subject) -> Confidence:

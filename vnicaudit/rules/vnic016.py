@@ -84,10 +84,10 @@ _NAMED = 3
 _Grade = tuple[Severity, Confidence, str]
 
 _ONE_GUEST: _Grade = ("high", "high", "both are on one network")
-_IN_GUEST: _Grade = ("medium", "medium", "nothing that goes by the address tells the two apart")
-_RUNNING: _Grade = ("high", "high", "both run, and are on one network of this host")
-_ONE_HOST: _Grade = ("medium", "medium", "both are for one network of this host")
-_ALIKE: _Grade = ("medium", "medium", "both are for a network of the same name")
+_IN_GUEST: _Grade = ("medium", "medium", "tools that match by MAC cannot tell the two apart")
+_RUNNING: _Grade = ("high", "high", "both are running on one network of this host")
+_ONE_HOST: _Grade = ("medium", "medium", "both connect to one network of this host")
+_ALIKE: _Grade = ("medium", "medium", "both connect to a network of the same name")
 _ANYWHERE: _Grade = ("low", "low", "that matters if they ever share a network")
 _ORDER = (_ONE_GUEST, _RUNNING, _IN_GUEST, _ONE_HOST, _ALIKE, _ANYWHERE)
 

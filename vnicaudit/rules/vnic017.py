@@ -49,7 +49,10 @@ from collections.abc import Iterator
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
-_FIX = "Use an address whose first byte is even: 52:54:00:… is QEMU's, 02:… is free for anybody."
+_FIX = (
+    "Use an address with an even first byte: 52:54:00:… is QEMU's prefix, 02:… is free for anyone "
+    "to use."
+)
 _ENDS = {
     "manifest": "the virtual machine does not start",
     "server": "the server does not start",

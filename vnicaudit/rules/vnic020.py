@@ -63,7 +63,7 @@ from vnicaudit.model.subject import Subject
 
 _FIX = (
     "Make /dev/vhost-net usable on the hypervisor (modprobe vhost_net, and a file in "
-    "/etc/modules-load.d), then power the guest off and on where it is managed."
+    "/etc/modules-load.d), then power the guest off and on through its owner."
 )
 _BARE = " A QEMU started without libvirt also needs vhost=on in its -netdev tap."
 

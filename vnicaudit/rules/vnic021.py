@@ -63,8 +63,8 @@ from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _SAFE = (
-    "libvirt then uses vhost-net where it can be opened, and QEMU's own path where it cannot; the "
-    "guest keeps its device"
+    "libvirt then uses vhost-net if it can open it, and QEMU's own path otherwise; the guest keeps "
+    "its device"
 )
 
 

@@ -72,8 +72,8 @@ def check(subject: Subject) -> Iterator[Problem]:
         yield Problem(
             "name='vhost' on a host without vhost-net: the guest does not start here",
             field="driver_name",
-            fix="Give the host vhost-net: a kernel with CONFIG_VHOST_NET, with its modules "
-            "installed. Without name='vhost' the guest starts, and QEMU copies every packet.",
+            fix="Add vhost-net to the host: a kernel with CONFIG_VHOST_NET and its modules. "
+            "Without name='vhost' the guest starts, and QEMU copies every packet.",
         )
 
 

@@ -81,7 +81,7 @@ def check(subject: Subject) -> Iterator[Problem]:
             severity=None if demanded else "medium",
             change=Change(
                 "backend_vhost", path, None, safe=False,
-                reason="why another device than /dev/vhost-net was named is not known",
+                reason="another device than /dev/vhost-net may have been named for a reason",
             ),
         )  # fmt: skip
 

@@ -68,8 +68,8 @@ def check(subject: Subject) -> Iterator[Problem]:
             "libvirt could not open vhost-net at the last start: QEMU copies every packet itself",
             field="log_warning",
             fix="Make /dev/vhost-net usable on the hypervisor (the vhost_net module, and enough "
-            "file descriptors for libvirt's daemon), then power the guest off and on where it "
-            "is managed.",
+            "file descriptors for libvirt's daemon), then power the guest off and on through its "
+            "owner.",
         )
 
 

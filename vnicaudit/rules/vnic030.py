@@ -106,11 +106,13 @@ _SWITCHED = (None, *_TAP, "vhostuser")
 
 _FEW = 2
 _VECTORS = 200
-_MEASURE = "it helps many flows and can slow down small outgoing packets: measure before and after"
+_MEASURE = (
+    "more queues help many flows but can slow down small outgoing packets: measure before and after"
+)
 
 _BOTH = (
-    "Write <model type='virtio'/> as well as queues='{}' in <driver> (virsh edit), then power the "
-    "guest off and on: libvirt reads queues only beside a virtio model that is written down. "
+    "Write <model type='virtio'/> as well as queues='{}' in <driver> (virsh edit), then power "
+    "the guest off and on: libvirt reads queues only beside a declared virtio model. "
     f"{unsafe_because(_MEASURE)}"
 )
 

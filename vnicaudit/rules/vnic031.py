@@ -126,7 +126,7 @@ def _change(subject: Subject, wanted: int) -> Change | None:
         str(subject.nic.queues),
         str(wanted),
         safe=True,
-        reason="the guest uses one queue pair per vCPU at most",
+        reason="the guest uses at most one queue pair per vCPU",
     )
 
 

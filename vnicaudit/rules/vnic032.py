@@ -67,7 +67,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         f"{subject.backend}, the domain does not start",
         field="queues",
         change=Change(
-            "queues", queues, None, safe=True, reason="as it is the domain does not start"
+            "queues", queues, None, safe=True, reason="the domain does not start as it is"
         ),
     )
 

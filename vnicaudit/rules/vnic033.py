@@ -75,8 +75,8 @@ _WANTED = "1024"
 _MEASURED = 256
 """The ring whose overflow was seen."""
 _BEHIND = {"vhostuser": "a vhost-user switch", "vdpa": "a vDPA device"}
-_SAFE = "the ring takes a little guest memory, the driver reads its size"
-_UNSAFE = "the vDPA device must have rings that large"
+_SAFE = "the ring takes a little guest memory, and the driver reads its size"
+_UNSAFE = "the vDPA device must support rings of that size"
 
 
 class RingLimits(RuleSettings, frozen=True):

@@ -104,7 +104,7 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _change_to_unset(size: int | None) -> Change:
-    reason = "the ring has 256 descriptors wherever the domain starts"
+    reason = "the ring has 256 descriptors anyway, wherever the domain starts"
     return Change("tx_queue_size", str(size), None, safe=True, reason=reason)
 
 

@@ -85,8 +85,8 @@ from vnicaudit.model.subject import ConfigSubject, Subject
 _RINGS = ("rx_queue_size", "tx_queue_size")
 _DIGITS = 10
 _REFUSED = "libvirt refuses the definition"
-_NO_START = "QEMU takes 256 to 1024 and does not start"
-_QEMU_REFUSES = "QEMU takes 256, 512 or 1024 and does not start"
+_NO_START = "QEMU accepts only 256 to 1024 and does not start"
+_QEMU_REFUSES = "QEMU accepts only 256, 512 or 1024 and does not start"
 
 
 def applies(subject: Subject) -> bool:
@@ -120,7 +120,7 @@ def check(subject: Subject) -> Iterator[Problem]:
             text,
             _nearest(subject, field, text),
             safe=True,
-            reason="as it is the domain cannot be defined or does not start",
+            reason="the domain cannot be defined or does not start as it is",
         ),
         fix=f"{others} is wrong too." if others else "",
     )
@@ -140,7 +140,7 @@ def check_config(subject: ConfigSubject) -> Iterator[Problem]:
         if as_number(option.value) in RING_SIZES:
             continue
         yield Problem(
-            f"{option.name} = {option.value[:20]}: Nova takes 256, 512 or 1024, and fails where it "
+            f"{option.name} = {option.value[:20]}: Nova takes 256, 512 or 1024, and fails when it "
             "reads another value",
             field=f"libvirt/{option.name}",
             change=Change(
@@ -148,7 +148,7 @@ def check_config(subject: ConfigSubject) -> Iterator[Problem]:
                 option.value,
                 _fitting(option.value),
                 safe=True,
-                reason="as it is Nova cannot read the option",
+                reason="Nova cannot read the option as it is",
             ),
             fix=f"Set [libvirt] {option.name} to 256, 512 or 1024, or remove it; restart "
             "nova-compute.",

@@ -67,7 +67,7 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
-_REASON = "it may have been switched off because of the guest's driver: ask, then measure"
+_REASON = "they may be off because of the guest's driver: ask, then measure"
 _TIMER = "txmode=timer"
 _MINOR = frozenset({"host ecn", "host ufo", "guest ecn", "guest ufo"})
 
@@ -114,8 +114,7 @@ def _fix(subject: Subject, names: list[str], *, alone: bool) -> str:
         return f"It is {given} of its -device."
     if subject.domain.owner == "qemu":
         return (
-            f"Remove {given} from its -device on QEMU's command line, then start it anew; "
-            f"{_REASON}."
+            f"Remove {given} from its -device on QEMU's command line, then restart it; {_REASON}."
         )
     return f"Remove these settings where the definition is kept; {_REASON}." if alone else ""
 

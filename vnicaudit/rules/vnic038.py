@@ -60,11 +60,12 @@ from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.server import PACKED
 from vnicaudit.model.subject import Subject
 
-_REASON = "the layout is part of what migration compares: plan it with a power cycle"
+_REASON = "migration compares the ring layout: change it with a power cycle"
 
 _FIX_FLAVOR = (
-    "Its flavor asks for them (hw:virtio_packed_ring): resize the server to one that does not. "
-    "Switched off in its image properties as well, Nova refuses to start it (FlavorImageConflict)."
+    "Its flavor requests them (hw:virtio_packed_ring): resize the server to one that does not. Do "
+    "not switch them off in its image properties: Nova would refuse to start it "
+    "(FlavorImageConflict)."
 )
 
 
@@ -92,7 +93,7 @@ def _message(subject: Subject) -> str:
     if subject.backend == "vdpa":
         return "packed rings on vDPA rule out the shadow virtqueue: no live migration"
     carries = ", if it carries the packets," if _vhost_unknown(subject) else ""
-    return f"packed rings are asked for, and the kernel's vhost-net{carries} may not offer them"
+    return f"packed rings are requested, but the kernel's vhost-net{carries} may not offer them"
 
 
 def _vhost_unknown(subject: Subject) -> bool:

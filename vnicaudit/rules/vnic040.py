@@ -82,7 +82,7 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem per NIC."""
     yield Problem(
-        "type='user' is slirp: QEMU's own TCP/IP stack behind address translation, no vhost",
+        "type='user' is slirp: QEMU's own TCP/IP stack with address translation, and no vhost",
         field="type",
         severity="low" if subject.nic.link_state == "down" else None,
         fix=OwnerAdvice("connect-network"),

@@ -69,8 +69,8 @@ def check(subject: Subject) -> Iterator[Problem]:
     """One problem per NIC."""
     where = "mode='client' on" if subject.nic.origin == "interface" else "QEMU is the client of"
     yield Problem(
-        f"{where} Open vSwitch's socket (dpdkvhostuser): the network is gone when Open vSwitch "
-        "restarts, until the guest is started anew",
+        f"{where} Open vSwitch's socket (dpdkvhostuser): when Open vSwitch restarts, the guest has "
+        "no network until it is restarted",
         field="source_mode",
         confidence="medium",
         fix=OwnerAdvice("serve-vhostuser"),

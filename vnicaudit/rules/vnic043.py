@@ -71,7 +71,9 @@ from vnicaudit.model.subject import Subject
 from vnicaudit.model.version import Version
 
 _PAGE_PER_VQ = Version(7, 9)
-_LAYOUT = "the PCI device changes its layout: saved states and migration from before do not fit"
+_LAYOUT = (
+    "the layout of the PCI device changes: earlier saved states and migrations no longer match"
+)
 
 
 def applies(subject: Subject) -> bool:
@@ -92,7 +94,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         written = subject.nic.page_per_vq
         yield Problem(
             f"page_per_vq is {'not set' if written is None else 'off'}: the doorbells of a vDPA "
-            "device cannot be mapped into the guest, each notification goes through QEMU",
+            "device cannot be mapped into the guest, so each notification goes through QEMU",
             field=None if written is None else "page_per_vq",
             severity="low",
             confidence="low",

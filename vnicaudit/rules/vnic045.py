@@ -74,10 +74,10 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
     if silent:
         yield Problem(
             f"{len(silent)} macvtap NIC{'s' * (len(silent) > 1)} without trustGuestRxFilters "
-            "beside one that has it: MAC addresses that the guest sets there are ignored",
+            "beside one that has it: the host ignores MAC addresses that the guest sets there",
             confidence="low",
             fix="If the guest changes MAC addresses on all of them, set trustGuestRxFilters='yes' "
-            "on all, where the definition is managed.",
+            "on all, through the owner of the definition.",
         )
 
 

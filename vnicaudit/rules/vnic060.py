@@ -82,7 +82,7 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
     option = subject.nova.setting("libvirt", "use_virtio_for_bridges")
     value = "" if option is None else option.value
     yield Problem(
-        f"use_virtio_for_bridges = {value}: where the image names no model Nova writes none, and "
+        f"use_virtio_for_bridges = {value}: if the image names no model, Nova writes none, and "
         "libvirt's default on x86 is rtl8139",
         field="libvirt/use_virtio_for_bridges",
         change=Change(
@@ -90,14 +90,14 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
             value,
             "true",
             safe=False,
-            reason="guests without a virtio driver lose their network: new ones, and those made "
-            "while it was off at their next hard reboot",
+            reason="guests without a virtio driver lose their network: new ones at once, and those "
+            "created while it was off at their next hard reboot",
         ),
-        fix="First find the servers that were made while it was off (VNIC084, where their cloud is "
-        "read too): Nova keeps no model for them, and their next hard reboot makes them virtio. "
-        "Where a guest has no driver: stop it, nova-manage image_property set UUID --property "
-        "hw_vif_model=rtl8139, start it. Then set [libvirt] use_virtio_for_bridges = true (the "
-        "default) and restart nova-compute.",
+        fix="First find the servers that were created while it was off (audit their cloud as well: "
+        "VNIC084). Nova keeps no model for them, and their next hard reboot makes them virtio. If "
+        "a guest has no driver, stop it, run nova-manage image_property set UUID --property "
+        "hw_vif_model=rtl8139, and start it. Then set [libvirt] use_virtio_for_bridges = true "
+        "(the default) and restart nova-compute.",
         related=() if option is None else subject.nova.overridden(option),
     )
 

@@ -87,11 +87,11 @@ def _dead(nova: NovaConfig) -> NovaOption | None:
 def _in_effect(nova: NovaConfig) -> str:
     living = nova.winner("libvirt", "use_virtio_for_bridges")
     if living is None and not nova.complete:
-        return "[libvirt] use_virtio_for_bridges is what counts"
+        return "Nova reads [libvirt] use_virtio_for_bridges"
     if living is None:
         return "[libvirt] use_virtio_for_bridges is not set: its default, true, is in effect"
     if not living.certain:
-        return "[libvirt] use_virtio_for_bridges is what counts"
+        return "Nova reads [libvirt] use_virtio_for_bridges"
     return f"[libvirt] use_virtio_for_bridges = {living.value} is in effect"
 
 

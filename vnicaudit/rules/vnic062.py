@@ -70,14 +70,14 @@ _EMULATED = frozenset({"rtl8139", "ne2k_pci", "pcnet", "e1000", "e1000e", "igb",
 
 _ON_IMAGE = SetProperty("hw_vif_model", "virtio", "image")
 _ON_SERVER = SetProperty("hw_vif_model", "virtio", "server")
-_READY = "libosinfo lists virtio for this system; only new servers are concerned"
-_PROVEN = "servers that were made of it drive virtio; only new servers are concerned"
+_READY = "libosinfo lists virtio for this system; only new servers are affected"
+_PROVEN = "servers created from it support virtio; only new servers are affected"
 _EXPRESS = (
-    "libosinfo lists virtio for this system, but an old driver does not do on PCI Express (q35)"
+    "libosinfo lists virtio for this system, but an old driver does not work on PCI Express (q35)"
 )
 _LINUX = "Linux has had a virtio driver since 2.6.25 (2008), but a small kernel may lack it"
-_WINDOWS = "Windows has no virtio driver of its own: NetKVM has to be in the image first"
-_UNKNOWN = "without a virtio driver in the image new servers have no network"
+_WINDOWS = "Windows does not include a virtio driver: add NetKVM to the image first"
+_UNKNOWN = "without a virtio driver in the image, new servers have no network"
 
 
 def applies(subject: ImageSubject) -> bool:
@@ -96,8 +96,8 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
     value = image.certain_value("hw_vif_model") or ""
     note, reason, safe = _note_and_safety(image)
     yield Problem(
-        f"hw_vif_model = {value}: every new server of this image gets a NIC that QEMU emulates"
-        f"{image.use}{note}",
+        f"hw_vif_model = {value}: every new server of this image gets an emulated "
+        f"NIC{image.use}{note}",
         field="hw_vif_model",
         severity="low" if note or image.servers == 0 else None,
         confidence=_confidence(image),
@@ -105,7 +105,7 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
         fix=Advice(
             (
                 _ON_IMAGE,
-                "; this is for new servers. Existing ones keep their model: stop the server, ",
+                "; only new servers get it. Existing ones keep their model: stop the server, ",
                 _ON_SERVER,
                 ", start it." if safe else f", start it. {unsafe_because(reason)}",
             )
@@ -127,7 +127,7 @@ def _note_and_safety(image: Image) -> tuple[str, str, bool]:
         return "", _EXPRESS, False
     if image.linux:
         return "", _LINUX, False
-    return "; review: it is not known whether its system supports virtio", _UNKNOWN, False
+    return "; review: its system may not support virtio", _UNKNOWN, False
 
 
 def _confidence(image: Image) -> Confidence:

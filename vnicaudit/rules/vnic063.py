@@ -66,7 +66,7 @@ from vnicaudit.model.subject import ImageSubject
 _FIX = Advice(
     (
         SetProperty("hw_vif_model", "virtio", "image"),
-        ": it wins over libosinfo and nova.conf. This is for new servers.",
+        ": it overrides libosinfo and nova.conf. This affects only new servers.",
     )
 )
 
@@ -84,8 +84,8 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
     """One problem: asked only when everything is known."""
     image = subject.image
     yield Problem(
-        f"os_distro = {image.certain_value('os_distro')} and no hw_vif_model: where a "
-        f"compute node has libosinfo, Nova takes the first NIC it lists for this system, "
+        f"os_distro = {image.certain_value('os_distro')} and no hw_vif_model: if a compute node "
+        "has libosinfo, Nova takes the first NIC it lists for this system, "
         f"{image.libosinfo_model}{image.use}",
         field="os_distro",
         severity="medium" if image.servers == 0 else None,
@@ -95,7 +95,7 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
             None,
             "virtio",
             safe=True,
-            reason="libosinfo lists virtio for this system; only new servers are concerned",
+            reason="libosinfo lists virtio for this system; only new servers are affected",
         ),
         fix=_FIX,
     )

@@ -83,9 +83,9 @@ _GET_THE_MODEL = frozenset({None, *KEPT_MODEL})
 
 _SWITCHES = {MULTIQUEUE: "queues", PACKED: "packed"}
 _REASONS = {
-    MULTIQUEUE: "it helps many flows and can slow down small outgoing packets: measure before and "
-    "after",
-    PACKED: "the layout is part of what a migration compares",
+    MULTIQUEUE: "more queues help many flows but can slow down small outgoing packets: measure "
+    "before and after",
+    PACKED: "migration compares the ring layout",
 }
 _FIX = Advice(("Stop the server, ", SetProperty(_MODEL, "virtio", "server"), ", start it."))
 _BOTH_EMULATED = "Neither is virtio: set hw_vif_model=virtio on the image, and on the server."

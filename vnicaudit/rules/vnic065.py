@@ -72,8 +72,8 @@ _FIX = Advice(
     (
         "Hard-reboot the server after each resize and cold migration (",
         OpenStack("server reboot --hard"),
-        "); or upgrade nova-manage to a Nova with the fix, stop the server, set the property once "
-        "more, start it.",
+        "); or upgrade nova-manage to a Nova with the fix, stop the server, set the property "
+        "again, start it.",
     )
 )
 
@@ -94,7 +94,7 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
         return
     old = server.image.vif_model
     yield Problem(
-        f"its NIC is {model} and its image, which has not changed since, says {old}: where "
+        f"its NIC is {model} and its image, which has not changed since then, says {old}: if "
         f"nova-manage image_property set did that, a resize or cold migration brings {old} back "
         "(bug 2078999, before Nova 30)",
         confidence="medium",

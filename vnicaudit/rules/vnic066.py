@@ -137,7 +137,7 @@ def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
     if (flavor.vcpus or 0) < MULTIQUEUE_VCPUS:
         if as_flag(flavor.certain_value(_FLAG) or ""):
             yield Problem(
-                f"{_FLAG} with {flavor.vcpus} vCPU: Nova does not look at it below two vCPUs",
+                f"{_FLAG} with {flavor.vcpus} vCPU: Nova ignores it below two vCPUs",
                 field=_FLAG,
                 severity="low",
                 fix="Remove the extra spec, or give the flavor more vCPUs.",
@@ -200,7 +200,7 @@ def _taken_away(node: NodeFacts) -> Iterator[Problem]:
     if not why:
         return
     yield Problem(
-        f"multiqueue is asked for, and nova.conf of its compute node takes it away: {why} in "
+        f"multiqueue is requested, but nova.conf of its compute node prevents it: {why} in "
         f"{node.file}",
         severity="low",
         fix="Change nova.conf there and hard-reboot the server, or do without multiqueue.",
@@ -226,18 +226,18 @@ def _conflict(flavor: Flavor, image: Image) -> Problem:
 
 def _one_queue(nova: NovaConfig, option: NovaOption) -> Problem:
     return Problem(
-        "max_queues = 1: every NIC gets one pair of queues, also where the image or the flavor "
-        "asks for multiqueue",
+        "max_queues = 1: every NIC gets one queue pair, even if the image or the flavor requests "
+        "multiqueue",
         field="libvirt/max_queues",
         change=Change(
             "max_queues",
             option.value,
             None,
             safe=False,
-            reason="guests whose image asks for multiqueue get it at their next hard reboot",
+            reason="guests whose image requests multiqueue get it at their next hard reboot",
         ),
-        fix="Remove [libvirt] max_queues, or raise it, and restart nova-compute; unless one queue "
-        "is what you want here.",
+        fix="Remove [libvirt] max_queues, or raise it, and restart nova-compute, unless you want "
+        "one queue here.",
         related=nova.overridden(option),
     )
 
@@ -248,13 +248,12 @@ def _emulated_model_problem(nova: NovaConfig) -> Problem:
     beside = queues is not None and number is not None and number > 1
     effect = f", so max_queues = {number} has no effect" if beside else ""
     return Problem(
-        "virt_type = qemu: guests are emulated without KVM, and Nova gives none of their NICs "
-        f"more than one queue{effect}",
+        "virt_type = qemu: guests are emulated without KVM, and Nova gives each of their NICs only "
+        f"one queue{effect}",
         field="libvirt/virt_type",
         severity="low" if beside else "info",
-        fix="Where this host has KVM, set [libvirt] virt_type = kvm and restart nova-compute; "
-        "where it has not, there is nothing to do"
-        + (" but to remove max_queues." if beside else "."),
+        fix="If this host has KVM, set [libvirt] virt_type = kvm and restart nova-compute; "
+        "otherwise there is nothing to do" + (" but to remove max_queues." if beside else "."),
         related=() if queues is None or not beside else (nova.at(queues),),
     )
 

@@ -98,8 +98,8 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
     pages = _pages(server)
     if pages == "any":
         yield Problem(
-            f"{named} vhost-user, and {_ASKED} = any: where no huge pages are free Nova takes "
-            "small ones, which are not shared, and no packet passes",
+            f"{named} vhost-user, and {_ASKED} = any: if no huge pages are free, Nova takes small "
+            "ones, which are not shared, and no packet passes",
             severity="low",
             fix=_FIX,
         )

@@ -65,7 +65,7 @@ from vnicaudit.model.rule import ImageJudge, Problem, Rule
 from vnicaudit.model.subject import ImageSubject
 
 _ON_IMAGE = SetProperty("hw_vif_model", "virtio", "image")
-_REASON = "whether the system in the image has a virtio driver is not known"
+_REASON = "the system in the image may have no virtio driver"
 _OTHERS = frozenset({"netfront", "vmxnet", "sriov"})
 _HAS = ("e1000", "e1000e", "ne2k_pci", "pcnet", "rtl8139", "vmxnet3", "igb")
 _NOT_ON_Z = frozenset({"e1000", "rtl8139", "ne2k_pci", "pcnet", "vmxnet3", "lan9118", "spapr-vlan"})
@@ -104,7 +104,7 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
 def _other_models(image: Image) -> str:
     """Other models that can be set, as the end of a sentence."""
     if image.on_z:
-        return "; of the others QEMU has e1000e and igb alone on s390x, from release 10 on."
+        return "; of the others, QEMU has only e1000e and igb on s390x, from release 10 on."
     names = [name for name in _HAS if not lacks_vif_model(name, image.nova)]
     shown = (f"{name} (since Nova 31)" if _since(name, image) else name for name in names)
     return f", or another model that Nova's libvirt driver has: {', '.join(shown)}."
@@ -131,7 +131,7 @@ def _problem(image: Image) -> str | None:
     if image.on_z and model in _NOT_ON_Z:
         return "it does not exist on s390x; the server does not start"
     if model == "lan9118":
-        return "Nova takes it with virt_type = qemu only; with kvm the server does not build"
+        return "Nova accepts it only with virt_type = qemu; with kvm the server cannot be built"
     return None
 
 

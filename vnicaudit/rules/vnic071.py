@@ -118,11 +118,11 @@ from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.rule import NicJudge, PreferenceJudge, Problem, Rule
 from vnicaudit.model.subject import PreferenceSubject, Subject
 
-_SHARED = "a YAML anchor shares the value with other places: they would change with it"
+_SHARED = "a YAML anchor shares the value with other places, which would change too"
 _IMAGE = "only the name of the container disk says that the guest is Linux"
 _READY = "the guest drives virtio"
-_UNKNOWN = "whether the guest drives virtio is not known"
-_S390 = "on s390x every guest drives virtio, and QEMU has no such device there"
+_UNKNOWN = "the guest may not support virtio"
+_S390 = "on s390x every guest supports virtio, and QEMU has no such device there"
 _ADMITTED = "Set it to virtio, or remove it: KubeVirt's default is virtio."
 _WHY = {
     True: "is emulated packet by packet: no offload, no vhost",
@@ -174,7 +174,7 @@ def applies_preference(subject: PreferenceSubject) -> bool:
 def check_preference(subject: PreferenceSubject) -> Iterator[Problem]:
     """One problem: every VM that refers to it and names no model gets this one."""
     model = subject.preference.interface_model or ""
-    change = Change("model", model, "virtio", safe=True, reason="its guests drive virtio")
+    change = Change("model", model, "virtio", safe=True, reason="its guests support virtio")
     if model not in MODELS:
         yield Problem(
             f"KubeVirt refuses {model[:40]!r} as a model: no VM with this preference is admitted",

@@ -91,7 +91,7 @@ from vnicaudit.model.rule import (
 )
 from vnicaudit.model.subject import DomainSubject
 
-_REASON = "each interface would be left with one queue pair: measure before and after"
+_REASON = "each interface would have only one queue pair: measure before and after"
 
 
 def applies(subject: DomainSubject) -> bool:

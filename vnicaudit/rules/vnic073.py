@@ -89,7 +89,7 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
             continue
         yield Problem(
             f"{option.written} = {option.value[:_SHOWN]}: it takes {form.words}, and Nova fails "
-            "where it asks for the option",
+            "when it uses the option",
             field=nova.field_of(option),
             fix=f"Set {option.written} to {form.words}, or remove it; restart nova-compute.",
             related=nova.overridden(option),
@@ -98,8 +98,8 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
 
 def _broken_value_problem(nova: NovaConfig, option: NovaOption) -> Problem:
     return Problem(
-        f"{option.written} = {option.value[:_SHOWN]}: it {option.broken}, and Nova fails where it "
-        "asks for the option",
+        f"{option.written} = {option.value[:_SHOWN]}: it {option.broken}, and Nova fails when it "
+        "uses the option",
         field=nova.field_of(option),
         fix=f"Set {option.written} to a value, or refer to an option that has one; restart "
         "nova-compute.",

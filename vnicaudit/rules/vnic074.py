@@ -158,7 +158,7 @@ def _flags(nova: NovaConfig) -> Iterator[Problem]:
         "a file of flags (--name=value), of which Nova has read none since Folsom (2012.2): "
         f"nothing in it is in effect ({names}{more})",
         field=nova.field_of(about[0]) if about else None,
-        fix="Write what is still wanted as options in sections ([libvirt] virt_type = kvm); "
+        fix="Rewrite options that are still wanted in sections ([libvirt] virt_type = kvm); "
         "nova-compute does not start with this file as its configuration.",
     )
 
@@ -167,7 +167,7 @@ def _problem(nova: NovaConfig, option: NovaOption, known: KnownOption) -> Proble
     field, current = nova.field_of(option), f"[{known.section}] {known.name}"
     if known.status == "alias":
         return Problem(
-            f"{option.written} is an old name of {current}, and still read",
+            f"{option.written} is the old name of {current}, and still read",
             field=field,
             severity="info",
             fix=f"Write it as {known.name} in [{known.section}].",
@@ -178,7 +178,7 @@ def _problem(nova: NovaConfig, option: NovaOption, known: KnownOption) -> Proble
             f"{option.written} is deprecated since {known.deprecated}, and still read{note}",
             field=field,
             severity="info",
-            fix="Remove the line before the upgrade to a release that has it no more.",
+            fix="Remove the line before you upgrade to a release without it.",
         )
     return Problem(
         f"{option.written} {_absent(nova, known)}",
@@ -192,7 +192,7 @@ def _problem(nova: NovaConfig, option: NovaOption, known: KnownOption) -> Proble
 def _removed(nova: NovaConfig, option: NovaOption) -> Change:
     """Remove the line; safe where the release that does not read it is known to be the one."""
     reason = (
-        f"the release that runs is not given (--nova-release): {nova.release} is assumed"
+        f"the release in use is unknown (--nova-release): {nova.release} is assumed"
         if nova.release_assumed
         else "Nova does not read the line"
     )

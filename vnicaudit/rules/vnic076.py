@@ -72,8 +72,10 @@ from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _INSTEAD = {
-    "slirp": "On the pod network use masquerade: {}, or passtBinding: {} where its gate is on.",
-    "passt": "Use passtBinding: {} where its feature gate is on, else masquerade: {}.",
+    "slirp": (
+        "On the pod network use masquerade: {}, or passtBinding: {} if its feature gate is on."
+    ),
+    "passt": "Use passtBinding: {} if its feature gate is on, otherwise masquerade: {}.",
     "macvtap": "Use the macvtap binding plugin (binding: {name: macvtap}), or a bridge binding.",
 }
 

@@ -111,7 +111,7 @@ def _renaming_problem(setting: Property, right: str) -> Problem:
             setting.value,
             None,
             safe=False,
-            reason="what has not been in effect so far will be",
+            reason="a setting that had no effect so far takes effect",
         ),
         fix=f"Set {right} in its place.",
     )

@@ -71,8 +71,8 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
             f"[{option.section}] {option.name} is read by no release of Nova: the option of that "
             f"name is in [{right}]",
             field=subject.nova.field_of(option),
-            fix=f"Move the line to [{right}] if what it says is wanted (it has had no effect so "
-            "far), or remove it.",
+            fix=f"Move the line to [{right}] if the setting is still wanted (it has had no effect "
+            "so far), or remove it.",
         )
 
 

@@ -83,13 +83,13 @@ _WHEN = {
     _STOPPED: "its next start",
 }
 _REBOOT = OpenStack("server reboot --hard")
-_KEEP = " if it is to be as Nova would write it; if it is to stay as it is, "
-_FIX_STARTED = Advice(("Start the server if it is to be as Nova would write it.",))
+_KEEP = " if it should be as Nova would write it; if it should stay as it is, "
+_FIX_STARTED = Advice(("Start the server if it should be as Nova would write it.",))
 _FIX_CONF = Advice(
     (
         "Hard-reboot the server (",
         _REBOOT,
-        ") when that suits it; nova-compute must have read that nova.conf.",
+        ") at a convenient time; nova-compute must have read that nova.conf.",
     )
 )
 

@@ -77,9 +77,9 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
     blockers = list(_blockers(state, subject.domain.owner))
     if blockers:
         yield Problem(
-            "before its NICs are changed: " + "; ".join(blockers),
-            fix="Resume a saved guest and shut it down from inside; decide what becomes of "
-            "snapshots with memory; change a transient guest where it is created from.",
+            "blocks changes to its NICs: " + "; ".join(blockers),
+            fix="Start a saved guest and shut it down from inside; decide whether snapshots with "
+            "memory are still needed; change a transient guest in the system that creates it.",
         )
 
 
@@ -101,7 +101,7 @@ def _blockers(state: DomainState, owner: Owner) -> Iterator[str]:
         verb = "brings" if count == 1 else "bring"
         yield f"{what} with memory {verb} the old ones back on revert"
     if state.persistent is False and owner == "libvirt":
-        yield "a transient domain has no stored definition"
+        yield "a transient domain has no persistent definition"
 
 
 RULE = Rule(

@@ -66,9 +66,9 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
     for option in _misspelt(subject)[:_MOST]:
         names = " or ".join(_spelled_from(meant, option) for meant in option.suggestions[:_NAMED])
         yield Problem(
-            f"{option.written} is an option that no release of Nova has: did you mean {names}?",
+            f"{option.written} does not exist in any release of Nova: did you mean {names}?",
             field=subject.nova.field_of(option),
-            fix=f"Write it as {names} if what the line says is wanted (it has had no effect so "
+            fix=f"Write it as {names} if the setting is still wanted (it has had no effect so "
             "far), or remove it.",
         )
 

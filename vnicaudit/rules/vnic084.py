@@ -103,10 +103,10 @@ new one, which is how what is shelved and not offloaded is unshelved (``unshelve
 conductor/manager.py)."""
 _GUESTS: dict[str, tuple[Severity, str]] = {
     "ready": ("low", ""),
-    "needs-driver": ("high", "; this guest has no virtio driver of its own"),
+    "needs-driver": ("high", "; this guest does not include a virtio driver"),
     "not-supported": ("high", "; this guest is known not to support virtio"),
 }
-_UNKNOWN: tuple[Severity, str] = ("medium", "; whether this guest has a virtio driver is not known")
+_UNKNOWN: tuple[Severity, str] = ("medium", "; this guest may have no virtio driver")
 
 _NONE = "Nova keeps no hw_vif_model for this server"
 _SET = SetProperty("hw_vif_model", "virtio", "server")
@@ -192,8 +192,8 @@ def _in_the_cloud(subject: Subject, server: ServerConfig, file: str, *, on: bool
         return None
     note = _GUESTS.get(subject.domain.readiness, _UNKNOWN)[1]
     return Problem(
-        f"{_NONE}: {_OPTION} was off when it was made. It is on in {file}: {_WHEN[server.status]} "
-        f"makes this NIC virtio, unasked, unless it was started since{note}",
+        f"{_NONE}: {_OPTION} was off when it was created. It is on in {file}: "
+        f"{_WHEN[server.status]} makes this NIC virtio, unasked, unless it was started since{note}",
         field="model",
         severity="low",
         confidence="medium",
@@ -217,7 +217,7 @@ def _decide(now: str) -> Advice:
         (
             "Decide before that: stop it, ",
             _SET,
-            f" (or hw_vif_model={now}, where its guest has no virtio driver), start it.",
+            f" (or hw_vif_model={now}, if its guest has no virtio driver), start it.",
         )
     )
 

@@ -179,7 +179,7 @@ def test_a_dry_run_says_why_not(here: Path, capsys: Capture) -> None:
     capsys.readouterr()
     assert run(["apply", "plan.json", "--dry-run", "--quiet"]) == 5
     assert capsys.readouterr().out == (
-        "a: the file changed since the plan was made: make a new plan\n"
+        "a: the file has changed since the plan was made: make a new plan\n"
     )
 
 
@@ -484,8 +484,8 @@ def test_what_is_blocked_is_said_and_not_done(here: Path, capsys: Capture) -> No
     capsys.readouterr()
     assert apply() == 5
     assert capsys.readouterr().err == (
-        "Not applied: step 1, a 52:54:00:00:00:01: the definition is Nova's, which writes it anew: "
-        "it is changed there, never here\n"
+        "Not applied: step 1, a 52:54:00:00:00:01: the definition is Nova's, which rewrites it: "
+        "change it there, not here\n"
     )
     assert not (here / "state").exists()
 

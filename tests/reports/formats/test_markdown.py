@@ -39,10 +39,10 @@ END = """\
 
 <details><summary>Not judged</summary>
 
-* VNIC020 was not judged for 2 NICs: needs what runs: QEMU's command line, log or /proc of the \
-hypervisor
-* VNIC027 was not judged for 1 NIC: needs what runs: QEMU's command line, log or /proc of the \
-hypervisor
+* VNIC020 was not judged for 2 NICs: needs the running QEMU: its command line, its log, or /proc \
+on the hypervisor
+* VNIC027 was not judged for 1 NIC: needs the running QEMU: its command line, its log, or /proc \
+on the hypervisor
 
 </details>
 """

@@ -122,7 +122,7 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
         tell_unchanged(options.output)
         return code
     tell_damage(() if found is None else found.damage)
-    what = f"Put the originals of run {run} back" if restore else f"Take run {run} back"
+    what = f"Restore the originals of run {run}" if restore else f"Undo run {run}"
     if restore and show is not None:
         dry_run_rollback(run, selection, context, show)
         flush()

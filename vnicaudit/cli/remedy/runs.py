@@ -234,7 +234,7 @@ def _verify(run: str, options: RunsOptions, wiring: Wiring) -> int:
     units = [] if found is None else list(in_effect(found, context))
     if not units:
         shown = context.state.command(f"runs {run}")
-        raise UsageError(f"run {run} applied nothing that could be looked at: {shown}")
+        raise UsageError(f"run {run} applied nothing that could be verified: {shown}")
     print_result(lambda: _rendered(units, options.output))
     if any(unit.state in ("differs", "gone", "moved") for unit in units):
         return RefusedError.exit_code

@@ -219,7 +219,7 @@ def _sentences(step: Step) -> Iterator[tuple[str, str]]:
     """Sentences on a step for below the table, each with its kind."""
     risk, words = _risk(step), step.general
     if risk == _BY_HAND:
-        yield risk, f"{name_of(step.owner)} keeps the definition; --diff shows what to do there"
+        yield risk, f"{name_of(step.owner)} owns the definition; --diff shows what to do there"
     elif risk == "unsafe":
         yield risk, step.reason
     elif risk == "blocked":
