@@ -1,23 +1,27 @@
-"""A NIC that is set like one before is what reading its element gives, whoever it is."""
+"""NICs and facts of domains that are set like one before are what reading their elements gives."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
 
-import pytest
+from lxml import etree
+from msgspec.structs import replace
 
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.nic import Nic
-from vnicaudit.platforms.domain_xml import known_nics
-from vnicaudit.platforms.domain_xml.read import read_bytes
+from vnicaudit.model.location import Location
+from vnicaudit.platforms.domain_xml.facts import DomainFacts, gathered
+from vnicaudit.platforms.domain_xml.known_facts import FactsMemory, read_facts
+from vnicaudit.platforms.domain_xml.known_nics import NicMemory, read_interface
+from vnicaudit.platforms.domain_xml.nics import interface_nic
+from vnicaudit.platforms.domain_xml.reading_memory import ReadingMemory
 from vnicaudit.platforms.domain_xml.shapes import Shapes
+from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 KINDS = ("bridge", "network", "direct", "vdpa", "vhostuser", "hostdev", "ethernet", "udp", "user")
 NAMES = ("br0", "br1", "default", "/dev/vhost-vdpa-0", "/var/run/openvswitch/vhu1", "/tmp/s", "")
 MACS = ("52:54:00:00:00:01", "52:54:00:00:00:02", "52:54:00:AA:00:03", "53:54:00:00:00:04", "x",
         " 52:54:00:00:00:05", "00:00:00:00:00:00", "")  # fmt: skip
-WORDS = ("on", "off", "virtio", "e1000", "4", "-1", "0x01", "1500", "pci", "ccw", "none", "NAME")
+WORDS = ("off", "on", "virtio", "e1000", "4", "-1", "0x01", "1500", "pci", "ccw", "none", "NAME")
 CHILDREN: tuple[str, ...] = (
     "<mac address='{mac}'/>",
     "<mac address='{mac}' type='{word}' check='{word}'/>",
@@ -58,68 +62,86 @@ def filled(text: str, dice: random.Random, kind: str) -> str:
     """The text with a value for each placeholder; mostly the first one that there is."""
     for name, values in (("mac", MACS), ("name", NAMES), ("word", WORDS)):
         while f"{{{name}}}" in text:
-            value = values[0] if dice.random() < 0.6 else dice.choice(values)
+            value = values[0] if dice.random() < 0.85 else dice.choice(values)
             text = text.replace(f"{{{name}}}", value, 1)
     return text.replace("{kind}", kind if dice.random() < 0.8 else dice.choice(KINDS))
 
 
-def document(interfaces: str) -> bytes:
-    """A domain with these interfaces."""
-    head = "<domain type='kvm'><name>vm</name><devices>\n"
-    return f"{head}{interfaces}</devices></domain>".encode()
+HEAD = """<domain type='kvm'>
+<name>{name}</name><uuid>{name}</uuid><vcpu current='{word}'>{word}</vcpu>
+<os><type arch='{word}' machine='{word}'>hvm</type><nvram>/{name}.fd</nvram></os>
+<metadata>
+<l:libosinfo xmlns:l='http://libosinfo.org/xmlns/libvirt/domain/1.0'><l:os id='{word}'/>
+</l:libosinfo>
+<n:instance xmlns:n='http://openstack.org/xmlns/libvirt/nova/1.1'><n:name>{name}</n:name>
+</n:instance>
+<s:suppress xmlns:s='https://vnicaudit.org/xmlns/1' rule='{word}' reason='{name}'/></metadata>
+<sysinfo type='smbios'><system><entry name='{product}'>{word}</entry>
+<entry name='manufacturer'>{word}</entry><entry name='serial'>{name}</entry></system></sysinfo>
+<clock offset='{word}'/><memoryBacking><access mode='{word}'/></memoryBacking>
+<cpu><numa><cell id='0' memAccess='{word}'/><cell id='1'/></numa></cpu>
+<devices>
+"""
 
 
-def domains(data: bytes, shapes: Shapes | None) -> list[Domain]:
-    """The domains that are read."""
-    return list(read_bytes(data, target="t", file="/f.xml", shapes=shapes))
+def document(interfaces: str, dice: random.Random, kind: str) -> str:
+    """A domain with these interfaces and a value for each placeholder."""
+    text = f"{HEAD}{interfaces}</devices></domain>"
+    product = dice.choice(("product", "family", "sku"))
+    text = text.replace("{product}", "product" if dice.random() < 0.6 else product)
+    for value in ("smbios", "localtime", "shared", "OpenStack Nova", "x86_64", "pc-q35-7.2"):
+        if dice.random() < 0.5:
+            text = text.replace("{word}", value, 1)
+    return filled(text, dice, kind)
 
 
-def test_nics_are_read_alike_whether_one_like_them_is_known(
+def interfaces_of(root: XmlElement) -> list[XmlElement]:
+    """The NICs of a domain."""
+    devices = root.find("devices")
+    return [] if devices is None else list(devices.iterchildren("interface"))
+
+
+def simple(facts: DomainFacts) -> DomainFacts:
+    """The facts without elements, which differ by who parsed them."""
+    return replace(facts, devices=None)
+
+
+def test_what_is_remembered_is_what_reading_gives(
     record_property: Callable[[str, object], None],
 ) -> None:
     seed = random.randrange(2**32)
     record_property("seed", seed)
     dice = random.Random(seed)
-    for _shape in range(80):
-        text = interface(dice) + interface(dice)
-        shapes, kind = Shapes(), dice.choice(KINDS)
-        for _guest in range(25):
-            data = document(filled(text, dice, kind))
-            if dice.random() < 0.2:
-                data = b"\n" + data if dice.random() < 0.5 else b"<!-- x -->\n\n" + data
-            assert domains(data, shapes) == domains(data, None), (seed, data)
+    known_nics: NicMemory = ReadingMemory()
+    known_facts: FactsMemory = ReadingMemory()
+    for _shape in range(24):
+        text, shapes = interface(dice) + interface(dice), Shapes()
+        kind = dice.choice(KINDS)
+        for _guest in range(20):
+            data = document(text, dice, kind)
+            root, parsed = shapes.root(data), etree.fromstring(data.encode())
+            if root is None:
+                continue
+            facts = read_facts(root, known_facts)
+            assert simple(facts) == simple(gathered(parsed)), (seed, data)
+            assert facts.devices is not None
+            pairs = zip(interfaces_of(root), interfaces_of(parsed), strict=True)
+            for index, (one, other) in enumerate(pairs):
+                base, path = 6 * dice.randrange(2), f"/domain[{dice.randrange(9)}]"
+                place = Location("t", "/f.xml", dice.randrange(9), path)
+                nic = read_interface(one, index, place, base, known_nics)
+                assert nic == interface_nic(other, index, place, base), (seed, data)
+    assert len(known_nics)
+    assert len(known_facts)
 
 
-def nic_of(shapes: Shapes, text: str) -> Nic:
-    """The first NIC of a document of a shape that is known."""
-    for _time in range(4):
-        domains(document(text), shapes)
-    return domains(document(text), shapes)[0].nics[0]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "field"),
-    [
-        ("00:01", "00:02", "mac"), ("br0", "br1", "source"), ("vnet0", "vnet1", "target_dev"),
-        ("net0", "net1", "alias"),
-    ],
-)  # fmt: skip
-def test_only_who_it_is_is_read_of_a_nic_like_one_before(old: str, new: str, field: str) -> None:
+def test_arguments_of_one_domain_are_not_those_of_another() -> None:
     text = (
-        "<interface type='bridge'><mac address='52:54:00:00:00:01'/><source bridge='br0'/>"
-        "<target dev='vnet0'/><model type='virtio'/><alias name='net0'/></interface>"
+        "<domain type='kvm' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'><name>a</name>"
+        "<qemu:commandline><qemu:arg value='{}'/></qemu:commandline></domain>"
     )
-    shapes = Shapes()
-    first, second = nic_of(shapes, text), nic_of(shapes, text.replace(old, new))
-    assert second.lines is first.lines, "it was read anew"
-    assert getattr(second, field) == getattr(first, field).replace(old, new)
-
-
-def test_the_nics_that_are_remembered_are_bounded() -> None:
-    shapes = Shapes()
-    for number in range(known_nics.MOST // 16 + 8):
-        nics = (
-            f"<interface><mtu size='{number * 16 + place}'/></interface>" for place in range(16)
-        )
-        domains(document("".join(nics)), shapes)
-        assert len(known_nics._known) <= known_nics.MOST
+    shapes, memory = Shapes(), FactsMemory()
+    roots = [shapes.root(text.format(number)) for number in range(9)]
+    facts = [read_facts(root, memory) for root in roots if root is not None]
+    values = [next(iter(each.commandlines[0])).get("value") for each in facts]
+    assert values == [str(number) for number in range(3, 9)]

@@ -16,12 +16,16 @@ from vnicaudit.platforms.domain_xml.reading_memory import ReadingMemory
 from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement, ShapedNode
 from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
-memory: ReadingMemory[DomainFacts] = ReadingMemory()
-"""Of all that this process reads; without name, UUID and devices."""
+FactsMemory = ReadingMemory[DomainFacts]
+"""Without name, UUID and devices."""
+
+_memory: FactsMemory = ReadingMemory()
+"""Of all that this process reads."""
 
 
-def read_facts(domain: XmlElement) -> DomainFacts:
-    """The facts of a ``<domain>``, as :func:`gathered` reads them."""
+def read_facts(domain: XmlElement, memory: FactsMemory = _memory) -> DomainFacts:
+    """The facts of a ``<domain>``, as :func:`gathered` reads them. ``memory``: those of the domains
+    that were read before."""
     if not isinstance(domain, ShapedElement) or _keeps_elements(domain.node):
         return gathered(domain)
     known = memory.find(domain)

@@ -36,12 +36,17 @@ class _KnownNic(NamedTuple):
     at: _Identity
 
 
-memory: ReadingMemory[_KnownNic] = ReadingMemory()
+NicMemory = ReadingMemory[_KnownNic]
+
+_memory: NicMemory = ReadingMemory()
 """Of all that this process reads."""
 
 
-def read_interface(element: XmlElement, index: int, location: Location, base: int) -> Nic:
-    """The NIC of an ``<interface>``, as :func:`interface_nic` reads it."""
+def read_interface(
+    element: XmlElement, index: int, location: Location, base: int, memory: NicMemory = _memory
+) -> Nic:
+    """The NIC of an ``<interface>``, as :func:`interface_nic` reads it. ``memory``: the NICs that
+    were read before."""
     if not isinstance(element, ShapedElement):
         return interface_nic(element, index, location, base)
     known = memory.find(element, base)
@@ -49,7 +54,7 @@ def read_interface(element: XmlElement, index: int, location: Location, base: in
     if known is None or not _is_as_written(values, known.at.mac):
         nic = interface_nic(element, index, location, base)
         if known is None:
-            _remember(element, nic, base)
+            _remember(element, nic, base, memory)
         return nic
     (mac, target_dev, alias, source), alike = known.at, known.nic
     return Nic(
@@ -70,7 +75,7 @@ def _is_as_written(values: list[str], mac: int | None) -> bool:
     return mac is None or AS_WRITTEN.fullmatch(values[mac]) is not None
 
 
-def _remember(element: ShapedElement, nic: Nic, base: int) -> None:
+def _remember(element: ShapedElement, nic: Nic, base: int, memory: NicMemory) -> None:
     """Note a NIC for those that are set alike, unless more in it depends on who it is."""
     kind = element.get("type", "user")
     at = _identity(element.node, kind)

@@ -69,6 +69,7 @@ def read(
     """
     request = VisitRequest(deadline, agent, threads, traffic=traffic, clock=clock)
     where = parse(uri)
+    visit: Visit[ReadDomain | Fetched]
     visit = start(where, request, lambda fetched: read_if_known(fetched, where))
     opened = _opened(visit, uri)
     domains = stream(opened, visit, _surroundings(where, opened))
