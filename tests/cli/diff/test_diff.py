@@ -154,10 +154,9 @@ def test_a_report_of_an_older_release_is_compared_as_it_is(reports: Path) -> Non
 
 
 @pytest.mark.parametrize("width", ["60", "100"])
-def test_it_fits_the_terminal(reports: Path, width: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_fits_the_terminal(reports: Path, width: str) -> None:
     del reports
-    monkeypatch.setenv("COLUMNS", width)
-    text = inside("diff", "old.json", "new.json", "-v").stdout
+    text = inside("diff", "old.json", "new.json", "-v", env={"COLUMNS": width}).stdout
     assert max(map(len, text.splitlines())) <= int(width)
 
 

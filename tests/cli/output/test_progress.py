@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
@@ -34,55 +35,50 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Standard error."""
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    return stream
-
-
 def lines(terminal: Terminal) -> list[str]:
     """What the line said, one after the other."""
     return [text for text in re.split(r"\r\x1b\[K", terminal.getvalue()) if text]
 
 
-def test_files_have_a_total_a_rate_and_the_time_left(terminal: Terminal) -> None:
+def test_files_have_a_total_a_rate_and_the_time_left() -> None:
     now = [0.0]
-    progress = Progress(enabled=True, clock=lambda: now[0])
-    for done, seconds in ((64, 0.5), (1280, 10.0), (10_000, 80.0)):
-        now[0] = seconds
-        progress.read_files(done, 10_000)
-        progress("guests/", done * 2)
+    with redirect_stderr(Terminal()) as terminal:
+        progress = Progress(enabled=True, clock=lambda: now[0])
+        for done, seconds in ((64, 0.5), (1280, 10.0), (10_000, 80.0)):
+            now[0] = seconds
+            progress.read_files(done, 10_000)
+            progress("guests/", done * 2)
     assert lines(terminal) == [
         "guests/: 1,280 of 10,000 files, 2,560 domains, 256/s, 68 s left",
         "guests/: 10,000 of 10,000 files, 20,000 domains, 250/s",
     ]
 
 
-def test_what_is_waited_for_and_what_is_stuck(terminal: Terminal) -> None:
+def test_what_is_waited_for_and_what_is_stuck() -> None:
     now = [0.0]
-    progress = Progress(enabled=False, clock=lambda: now[0])
-    progress.waits_for("qemu+ssh://kvm2/system", 2, 3)
-    now[0] = 2.0
-    progress.show_waiting()
-    progress("qemu+ssh://kvm2/system", 7)
-    now[0] = 3.0
-    progress.show_waiting()
-    now[0] = 7.0
-    progress.show_waiting()
-    progress.clear()
-    progress.show_waiting()
+    with redirect_stderr(Terminal()) as terminal:
+        progress = Progress(enabled=False, clock=lambda: now[0])
+        progress.waits_for("qemu+ssh://kvm2/system", 2, 3)
+        now[0] = 2.0
+        progress.show_waiting()
+        progress("qemu+ssh://kvm2/system", 7)
+        now[0] = 3.0
+        progress.show_waiting()
+        now[0] = 7.0
+        progress.show_waiting()
+        progress.clear()
+        progress.show_waiting()
     assert lines(terminal) == [
         "qemu+ssh://kvm2/system (2 of 3): no answer yet, 2 s",
         "qemu+ssh://kvm2/system (2 of 3): 7 domains, 1/s; nothing more for 5 s",
     ]
 
 
-def test_no_thread_beside_files(terminal: Terminal) -> None:
-    progress = Progress(enabled=True)
-    progress.waits_for_live([Target("guests", "path"), Target("qemu:///system", "libvirt")])
-    progress.show_waiting()
+def test_no_thread_beside_files() -> None:
+    with redirect_stderr(Terminal()) as terminal:
+        progress = Progress(enabled=True)
+        progress.waits_for_live([Target("guests", "path"), Target("qemu:///system", "libvirt")])
+        progress.show_waiting()
     assert lines(terminal) == []
 
 
