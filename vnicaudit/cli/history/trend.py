@@ -53,7 +53,7 @@ class TrendOptions(msgspec.Struct, frozen=True):
     "severities",
     multiple=True,
     type=click.Choice(["info", "low", "medium", "high", "error"]),
-    help="Show only these severities. Repeatable.",
+    help="Report only these severities. Repeatable.",
 )
 @click.option(
     "--site", "sites", multiple=True, metavar="NAME", help=("Show only this site. Repeatable.")
@@ -63,7 +63,7 @@ class TrendOptions(msgspec.Struct, frozen=True):
     "owners",
     multiple=True,
     metavar="NAME",
-    help="Show only definitions of this owner (libvirt, nova, …). Repeatable.",
+    help="Use only definitions of this owner (libvirt, nova, …). Repeatable.",
 )
 @click.option(
     "--format",

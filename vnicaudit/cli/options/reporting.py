@@ -104,7 +104,7 @@ reporting_options = group(
         envvar="VNICAUDIT_IGNORE",
         multiple=True,
         metavar="RULE",
-        help="Rules to skip, named as for --select.",
+        help="Rules to skip: named as for --select.",
     ),
     click.option(
         "--fail-on",

@@ -153,7 +153,7 @@ plan_rule_options = together(
         shell_complete=rules,
         multiple=True,
         metavar="RULE",
-        help="Plan only for findings of these rules.",
+        help="Rules to run: plan only for their findings.",
     ),
     click.option(
         "--ignore",
@@ -161,7 +161,7 @@ plan_rule_options = together(
         shell_complete=rules,
         multiple=True,
         metavar="RULE",
-        help="Ignore findings of these rules.",
+        help="Rules to skip: plan nothing for their findings.",
     ),
 )
 """Which rules' findings are planned for."""
