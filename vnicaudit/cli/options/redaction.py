@@ -45,8 +45,8 @@ redaction_options = group(
         "--redact",
         envvar="VNICAUDIT_REDACT",
         is_flag=True,
-        help="Replace names, UUIDs, MAC and IP addresses, projects, hosts and paths by pseudonyms, "
-        "the same ones in each report, which nobody can reverse without the key.",
+        help="Replace names, UUIDs, MAC and IP addresses, projects, hosts and paths by pseudonyms. "
+        "They are the same in each report and cannot be reversed without the key.",
     ),
     click.option(
         "--redact-key",
@@ -54,7 +54,7 @@ redaction_options = group(
         metavar="FILE",
         type=click.Path(dir_okay=False),
         help=f"Key of the pseudonyms; implies --redact.  [default: {KEY_FILE} in the state "
-        "directory, made at first use]",
+        "directory, created at first use]",
     ),
 )
 """Options of every command that reports on what was read."""
