@@ -18,9 +18,11 @@ import msgspec
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.options import is_asked_for, options_named
 from vnicaudit.knowledge.nova_conf.resolve import as_of, is_placeholder
+from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.platforms.nova_conf.ini import IniError, statements
 from vnicaudit.platforms.nova_conf.recognise import UTF_16
+from vnicaudit.text.comments import accepting_comments
 from vnicaudit.text.placeholders import is_only_placeholder
 from vnicaudit.text.template import TemplateLine, is_template, plain
 
@@ -51,6 +53,7 @@ def read_bytes(data: bytes, *, target: str, file: str | None) -> NovaConfig:
             complete=not parsed.open_ended,
             compute=parsed.compute and is_service_file(name),
             rest_checksum=parsed.rest_checksum,
+            comments=parsed.comments,
         )
     )
 
@@ -87,6 +90,7 @@ class Parsed(msgspec.Struct, frozen=True):
     open_ended: bool = False
     compute: bool = False
     rest_checksum: int = 0
+    comments: tuple[AcceptingComment, ...] = ()
 
 
 IsKept = Callable[[str, str], bool]
@@ -102,7 +106,8 @@ def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
     else:
         lines, open_ended = [TemplateLine(line, True, False) for line in written], False
     parser = _OptionParser(lines, written, file, is_kept, certain=not open_ended)
-    return Parsed(parser.options(), open_ended, parser.compute, parser.rest)
+    comments = tuple(AcceptingComment(file, *one) for one in accepting_comments(text, "ini"))
+    return Parsed(parser.options(), open_ended, parser.compute, parser.rest, comments)
 
 
 class _OptionParser:
