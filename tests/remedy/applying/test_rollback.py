@@ -88,7 +88,7 @@ def test_a_nic_that_was_not_meant_is_not_taken_back_by_going_on(make_world: Make
         world.rollback(world.context())
     assert str(raised.value) == (
         f"run {first.id} is unfinished on guest-1: finish it (vnicaudit rollback {run_id.id} "
-        f"--state {world.folder}), or take it back (vnicaudit rollback {first.id} --state "
+        f"--state {world.folder}), or undo it (vnicaudit rollback {first.id} --state "
         f"{world.folder})"
     )
     assert taken_back(world, RollbackSelection(macs=(mac_of(1, 2),))).outcome == "applied"

@@ -71,8 +71,8 @@ def test_what_is_made_anew_of_a_snapshot_is_unshelved_first(status: str) -> None
     (compute/manager.py, _unshelve_instance). One that is shelved is offloaded when Nova comes to
     it."""
     assert blocks(status=status) == [
-        "it is shelved, and unshelving it makes it anew of its snapshot, with the properties which "
-        f"that image has: openstack server unshelve {ID}, then plan again"
+        "it is shelved, and unshelving rebuilds it from its snapshot, with the properties of that "
+        f"image: openstack server unshelve {ID}, then plan again"
     ]
     assert blocks(status=status, config={"image_state": "volume"}) == []
 

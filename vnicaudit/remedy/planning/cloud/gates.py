@@ -48,8 +48,8 @@ _STATES = {
 }
 _OTHER = "it is {status}: plan again when it is ACTIVE or SHUTOFF"
 _SNAPSHOT = (
-    "it is shelved, and unshelving it makes it anew of its snapshot, with the properties which "
-    "that image has: {way}, then plan again"
+    "it is shelved, and unshelving rebuilds it from its snapshot, with the properties of that "
+    "image: {way}, then plan again"
 )
 
 _RUNS = (
