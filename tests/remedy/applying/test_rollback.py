@@ -101,8 +101,8 @@ def test_an_edit_is_not_written_over(world: World) -> None:
     unit = taken_back(world)
     assert unit.outcome == "refused"
     assert unit.message == (
-        "somebody changed the definition since: look at it (virsh dumpxml --inactive), then put "
-        "only the NIC back with --over-edits"
+        "somebody has changed the definition since: check it (virsh dumpxml --inactive), then "
+        "restore only the NIC with --over-edits"
     )
     assert world.machines[0].persistent == edited
 

@@ -144,16 +144,16 @@ def test_one_in_another_state_takes_effect_in_no_way() -> None:
             {"properties_source": "image"},
             {},
             [
-                "what Nova keeps for it is told by its image, which did not change since the "
-                f"server was made: nova-manage image_property show {ID} NAME says it for certain"
+                "what Nova keeps for it follows from its image, which has not changed since the "
+                f"server was created: nova-manage image_property show {ID} NAME says it for certain"
             ],
         ),
         (
             {"properties_source": "unseen"},
             {},
             [
-                "what Nova keeps for it is told by its definition on the compute node: nova-manage "
-                f"image_property show {ID} NAME says it for certain"
+                "what Nova keeps for it follows from its definition on the compute node: "
+                f"nova-manage image_property show {ID} NAME says it for certain"
             ],
         ),
         (
