@@ -72,6 +72,9 @@ def test_guests_of_one_name_in_several_files_are_several() -> None:
         replace(FILE, id=str(each), unit=replace(unit, path=f"{each}.xml")) for each in range(30)
     )
     assert re.search(r"^  30 guests +30 ", shown(replace(PLAN, steps=steps)), re.MULTILINE)
+    name = FILE.about.name
+    assert f"{name} (0.xml), {name} (1.xml)" in shown(replace(PLAN, steps=steps))
+    assert f"  {name} (1.xml)  " in shown(replace(PLAN, steps=steps[:2]))
 
 
 def test_why_it_is_unsafe_blocked_or_by_hand() -> None:

@@ -30,6 +30,7 @@ from vnicaudit.cli.options.redaction import (
     redactor_of,
 )
 from vnicaudit.cli.options.sections import SectionedCommand
+from vnicaudit.cli.output.progress import Progress
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
@@ -96,9 +97,11 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
         rules, reading.assumptions, suppressor, {}, wiring.platforms(), catalogue, regrades=True
     )
     work = ExplainWork(judge, reading.assumptions, options.nic, options.domain)
-    run = AuditRun(work, reading.options)
+    progress = Progress(enabled=not options.output.quiet)
+    run = AuditRun(work, reading.options, progress)
     for _ in run.items(options.targets):
         pass
+    progress.clear()
     style = screen_options(options.output)
     found, results = work.found, run.results
     if redactor is not None:
@@ -106,7 +109,7 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
         results = tuple(map(redactor.record, results))
     for number, explanation in enumerate(found):
         if options.format == "json":
-            emit(explanation_json(explanation))
+            emit(explanation_json(explanation, reading.settings.settings.docs_url or ""))
         else:
             emit("\n" * bool(number) + explanation_text(explanation, style))
     flush()

@@ -29,7 +29,8 @@ from vnicaudit.cli.options.redaction import (
     redactor_of,
 )
 from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stderr import Progress, tell
+from vnicaudit.cli.output.progress import Progress
+from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError, UsageError

@@ -73,8 +73,9 @@ def command(options: DiffOptions) -> int:
     read its target completely, judged its rule, and was not limited by --severity, --owner,
     --min-confidence or a baseline. Otherwise it is listed as not judged again.
 
-    Reports do not record --select, --ignore, --exclude and --changed-since. Use the same ones for
-    both reports; otherwise findings that they exclude from NEW count as gone.
+    A report records which rules, files and servers were asked for, so what --select, --ignore,
+    --exclude and --changed-since kept out of NEW is not gone either. Reports of older releases
+    record none of this.
     """
     from vnicaudit.cli.diff.compare import compared, notes, read_report
     from vnicaudit.cli.diff.output import FORMATS, differences

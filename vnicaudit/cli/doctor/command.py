@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from textwrap import wrap
+from typing import Literal
 
 import click
 import msgspec
@@ -24,7 +25,7 @@ from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import TargetError
 from vnicaudit.reports.safe import safe
 
-SCHEMA = "vnicaudit.doctor/1"
+SCHEMA: Literal["vnicaudit.doctor/1"] = "vnicaudit.doctor/1"
 
 _EPILOG = """\b
 Examples:
@@ -51,7 +52,7 @@ class DoctorOptions(msgspec.Struct, frozen=True):
 class DoctorReport(msgspec.Struct, frozen=True):
     """``vnicaudit.doctor/1``. ``complete``: an audit from here would judge all that there is."""
 
-    schema: str
+    schema: Literal["vnicaudit.doctor/1"]
     version: str
     complete: bool
     checks: tuple[DoctorCheck, ...]

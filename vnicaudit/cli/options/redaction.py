@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,6 +86,8 @@ def _own_key(folder: Path) -> bytes:
 
 def _make(path: Path) -> None:
     """A new key; one that another process made meanwhile stays."""
+    import secrets  # loads OpenSSL: for a new key alone
+
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:

@@ -258,11 +258,13 @@ def split_steps(
 
 def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> Foreseen | None:
     """None: it is to be done."""
+    from vnicaudit.model.plan import FileUnit
     from vnicaudit.model.runs import Foreseen
 
     def is_refused(reason: str, codes: tuple[str, ...]) -> Foreseen:
         known = tuple(dict.fromkeys(filter(None, codes)))  # a plan may be older than codes
-        return Foreseen(kinds.unit_name(step), "refused", reason, known, (step.id,))
+        place = step.unit.path if isinstance(step.unit, FileUnit) else step.target
+        return Foreseen(kinds.unit_name(step), "refused", reason, known, (step.id,), place)
 
     if step.refused:
         lost = tuple("loss" for loss in step.losses if not loss.accepted)

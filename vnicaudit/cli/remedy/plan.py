@@ -21,7 +21,8 @@ from vnicaudit.cli.options.output import OutputOptions, output_options, screen_o
 from vnicaudit.cli.options.reading import ReadingRequest, reading_of, reading_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stderr import Progress, tell
+from vnicaudit.cli.output.progress import Progress
+from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.remedy.plan_files import TABLE, holds_plan, write_plan, write_projects
 from vnicaudit.cli.remedy.plan_options import (
@@ -159,13 +160,14 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
         servers=wanted_of(options.servers),
     )
     check_filters(read.options.servers, options.targets, kinds)
-    targets = expanded_targets(unique_targets(options.targets, kinds), kinds, read.options.live)
+    progress = Progress(enabled=not options.output.quiet)
+    named = unique_targets(options.targets, kinds)
+    progress.waits_for_live(named)
+    targets = expanded_targets(named, kinds, read.options.live)
     from vnicaudit.remedy.planning.judged_item import Judges
     from vnicaudit.remedy.planning.run import make_plan
     from vnicaudit.remedy.planning.target_planner import PlanRequest
 
-    progress = Progress(enabled=not options.output.quiet)
-    progress.wait_for(targets)
     judges = Judges(*works_of(options.selected, options.ignored, read, platforms))
     wanted = replace(wanted, policy=read.settings.settings.policy)
     request = PlanRequest(judges, wiring.adapters(), read.options, wanted, progress)

@@ -182,7 +182,7 @@ def _foreseen(
     show: Callable[[UnitRequest, Prepared], None] | None,
 ) -> Foreseen:
     def is_to_be(outcome: ForeseenOutcome, why: str = "", codes: tuple[str, ...] = ()) -> Foreseen:
-        return Foreseen(unit.name, outcome, why, codes, unit.steps)
+        return Foreseen(unit.name, outcome, why, codes, unit.steps, unit.place)
 
     try:
         prepared = preparing(unit, drivers)
