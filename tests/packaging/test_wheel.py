@@ -109,11 +109,11 @@ def test_its_licence_is_named_and_in_it(released: Release) -> None:
 
 
 def test_a_wheel_of_the_source_distribution_is_that_of_the_tree(
-    checkout: Path, released: Release, tmp_path: Path
+    released: Release, tmp_path: Path
 ) -> None:
     """Else what is released as source could not be built to what is released."""
     command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir"]
-    subprocess.run([*command, tmp_path, checkout], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([*command, tmp_path, released.checkout], stdout=subprocess.DEVNULL, check=True)
     (direct,) = tmp_path.glob("*.whl")
     assert _contents(direct) == _contents(released.file("*.whl"))
 
