@@ -1,20 +1,23 @@
 """Offline audit against a bare parse of the same files.
 
-    python -m benchmarks.files [--files 10000] [--rounds 3]
+    python -m benchmarks.files [--files 10000] [--rounds 3] [--jobs 2]
 
 Makes FILES domain definitions of about 5 KB with two NICs each (models, queues, rings, vCPUs,
-names, MACs and UUIDs vary), then measures in turn, each in a process of its own:
+names, MACs and UUIDs vary), then measures in turn, each in processes of its own:
 
-* floor: a loop of ``lxml.etree.parse`` over the files;
-* audit: ``vnicaudit audit DIR --format json --output /dev/null``.
+* floor: a loop of ``lxml.etree.parse`` over the files, in one process, and in JOBS at once, each
+  of which takes its part of the files;
+* audit: ``vnicaudit audit DIR --format json --output /dev/null``, with one worker and with JOBS.
 
-Prints CPU time (user + system, child processes included) of both, their ratio, wall time, and the
-peak resident memory of the audit, summed over its processes.
+Prints CPU time (user + system, child processes included), wall time, the peak resident memory of
+the audits, summed over their processes, and ratios of CPU time, like with like: two processes on
+two threads of one core take CPU time from each other, whatever they do.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import resource
 import statistics
@@ -29,8 +32,10 @@ from typing import NamedTuple
 
 FLOOR = """
 import os, sys
+from itertools import islice
 from lxml import etree
-for entry in os.scandir(sys.argv[1]):
+first, step = int(sys.argv[2]), int(sys.argv[3])
+for entry in islice(os.scandir(sys.argv[1]), first, None, step):
     etree.parse(entry.path)
 """
 
@@ -100,20 +105,20 @@ def definition(number: int, dice: random.Random) -> str:
 """
 
 
-def measure(command: list[str]) -> Figures:
-    """Run a command to its end and measure it with all its children."""
+def measure(*commands: list[str]) -> Figures:
+    """Run commands side by side to their end, and measure them with all their children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in commands]
     peak = [0]
-    watcher = threading.Thread(target=_watch, args=(process, peak))
+    watcher = threading.Thread(target=_watch, args=(processes[0], peak))
     watcher.start()
-    process.wait()
+    codes = [process.wait() for process in processes]
     wall = time.perf_counter() - start
     watcher.join()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if process.returncode not in (0, 1):
-        raise SystemExit(f"{command} ended with exit code {process.returncode}")
+    if not set(codes) <= {0, 1}:
+        raise SystemExit(f"{commands} ended with exit codes {codes}")
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Figures(cpu, wall, peak[0])
 
@@ -141,11 +146,44 @@ def _resident(pid: int) -> int:
     return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
 
 
+def floor(folder: str, processes: int) -> Figures:
+    """A bare parse of the files, in so many processes at once."""
+    parts = ([str(first), str(processes)] for first in range(processes))
+    return measure(*([sys.executable, "-c", FLOOR, folder, *part] for part in parts))
+
+
+def audit(folder: str, jobs: int) -> Figures:
+    """Our audit of the files with so many workers."""
+    return measure([
+        sys.executable, "-m", "vnicaudit", "audit", folder, "--format", "json",
+        "--output", "/dev/null", "--jobs", str(jobs),
+    ])  # fmt: skip
+
+
+def ratios(folder: str, rounds: int, jobs: int) -> None:
+    """Measure floor and audit with one process and with ``jobs``, in turn, and print both."""
+    taken: dict[tuple[int, int], list[float]] = {}
+    for _ in range(rounds):
+        floors = {processes: floor(folder, processes) for processes in {1, jobs}}
+        for workers in sorted({1, jobs}):
+            ours = audit(folder, workers)
+            print(f"{workers} workers: {ours.cpu:.2f} s CPU, {ours.wall:.2f} s, "
+                  f"peak {ours.peak / 1024:.0f} MiB")  # fmt: skip
+            for processes, bare in floors.items():
+                taken.setdefault((workers, processes), []).append(ours.cpu / bare.cpu)
+        for processes, bare in floors.items():
+            print(f"floor in {processes}: {bare.cpu:.2f} s CPU, {bare.wall:.2f} s")
+    for (workers, processes), found in taken.items():
+        print(f"{workers} workers to a floor in {processes}, CPU time: median "
+              f"{statistics.median(found):.2f} ({min(found):.2f} to {max(found):.2f})")  # fmt: skip
+
+
 def main() -> None:
     """Make the files, measure in turn, print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         dice = random.Random(20261121)
@@ -154,19 +192,9 @@ def main() -> None:
             text = definition(number, dice)
             sizes.append(len(text))
             Path(folder, f"{number:06d}.xml").write_text(text)
-        print(f"{arguments.files} files, {statistics.mean(sizes):.0f} bytes each")
-        audit = [sys.executable, "-m", "vnicaudit", "audit", folder, "--format", "json",
-                 "--output", "/dev/null"]  # fmt: skip
-        ratios = []
-        for _ in range(arguments.rounds):
-            floor = measure([sys.executable, "-c", FLOOR, folder])
-            ours = measure(audit)
-            ratios.append(ours.cpu / floor.cpu)
-            print(
-                f"floor {floor.cpu:.2f} s CPU, {floor.wall:.2f} s | audit {ours.cpu:.2f} s CPU, "
-                f"{ours.wall:.2f} s, peak {ours.peak / 1024:.0f} MiB | ratio {ratios[-1]:.2f}"
-            )
-        print(f"median ratio of CPU time: {statistics.median(ratios):.2f}")
+        load = os.getloadavg()[0]
+        print(f"{arguments.files} files, {statistics.mean(sizes):.0f} bytes each, load {load:.1f}")
+        ratios(folder, arguments.rounds, arguments.jobs)
 
 
 if __name__ == "__main__":

@@ -79,11 +79,16 @@ option may be repeated, blanks separate the values. Besides these:
 
 | variable | meaning |
 |---|---|
-| `NO_COLOR` | set and not empty: no colour, unless `--color always` is given |
-| `TERM` | `dumb`: no colour, unless `--color always` is given |
-| `COLUMNS` | width of text in columns; without it the terminal's, 100 where there is none |
-| `VNICAUDIT_DEBUG` | set and not empty: an internal error shows its traceback |
+{variables}
 """
+
+ENVIRONMENT = {
+    "NO_COLOR": "set and not empty: no colour, unless `--color always` is given",
+    "TERM": "`dumb`: no colour, unless `--color always` is given",
+    "COLUMNS": "width of text in columns; without it the terminal's, 100 where there is none",
+    "VNICAUDIT_DEBUG": "set and not empty: an internal error shows its traceback",
+}
+"""Variables that belong to no option."""
 
 
 def page() -> str:
@@ -95,7 +100,10 @@ def page() -> str:
         options="\n".join(_row(option, top) for option in _options(cli, top)),
         commands=_rows(cli, top, ""),
     )
-    return "\n".join([head, *_sections(cli, top, ""), _TAIL])
+    tail = _TAIL.format(
+        variables="\n".join(f"| `{name}` | {meaning} |" for name, meaning in ENVIRONMENT.items())
+    )
+    return "\n".join([head, *_sections(cli, top, ""), tail])
 
 
 def members(group: click.Group, context: click.Context) -> list[tuple[str, click.Command]]:

@@ -18,6 +18,8 @@ import msgspec
 from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
 from vnicaudit.audit.settings.keys import RULE, RULES, Settings
 from vnicaudit.bench.profiles.keys import ProfileTable
+from vnicaudit.cli.diff.output import ReportDifferences
+from vnicaudit.cli.doctor.command import DoctorReport
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
 from vnicaudit.model.measurement import BenchResult
@@ -51,6 +53,8 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.trend-1.json": Trend,
     "vnicaudit.drift-1.json": Drift,
     "vnicaudit.top-1.json": Ranking,
+    "vnicaudit.diff-1.json": ReportDifferences,
+    "vnicaudit.doctor-1.json": DoctorReport,
 }
 _REFERENCES = {RULE: "#/definitions/Rule", RULES: "#/definitions/Rules"}
 _OUTSIDE = "^(?!.*NIC)[A-Z]{2,16}[0-9]{1,3}$"

@@ -22,7 +22,7 @@ fi
 # obstacle SUITE: why a suite cannot run here; succeeds where it says something
 obstacle() {
     case $1 in
-        measured | rig)
+        measured | nested | rig)
             if [ "$(id -u)" != 0 ]; then echo "not run, because real guests need root"
             elif [ "$(family)" != apt ]; then
                 echo "not run, because its images are built with Debian's tools"
@@ -77,11 +77,35 @@ for suite in $suites; do
     else ran="$ran $suite"
     fi
 done
-case "$ran " in *" tests "* | *" measured "* | *" rig "* | *" openstack "*) packages tests ;; esac
-case "$ran " in *" measured "* | *" rig "* | *" openstack "*) packages rig ;; esac
-case "$ran " in *" openstack "*) packages openstack ;; esac
+for suite in $ran; do
+    case $suite in tests | measured | nested | rig | openstack) packages tests ;; esac
+    case $suite in measured | nested | rig | openstack) packages rig ;; esac
+    case $suite in openstack) packages openstack ;; esac
+done
 
-# stage SUITE...: those of them that are to run, two at a time; leaves the worst exit code in $code
+# made SECONDS WHAT: for the last lines
+made() {
+    took="$took
+   $(($(date +%s) - $1)) s:$2"
+}
+
+# tox_run ARGUMENT...: what is installed is told where that fails; leaves the worst exit code in $code
+tox_run() {
+    number=$((number + 1))
+    how=$1; shift
+    "$bin/tox" "$how" -q --no-list-dependencies \
+        --result-json "$VNICAUDIT_TEST_FAILURES/$number.json" "$@" || code=$?
+}
+
+# environments SUITE...: made side by side, for most of that is waiting for the network
+environments() {
+    say "environments: $*"
+    began=$(date +%s)
+    tox_run run-parallel --notest -p all --parallel-no-spinner -e "$(echo "$@" | sed 's/ /,/g')"
+    made "$began" " environments"
+}
+
+# stage SUITE...: those of them that are to run, two at a time
 stage() {
     chosen='' staged="$staged $*"
     for suite in "$@"; do
@@ -89,24 +113,23 @@ stage() {
     done
     [ -n "$chosen" ] || return 0
     say "stage:$chosen"
-    began=$(date +%s) number=$((number + 1))
-    # what is installed is told where that fails
-    set -- -q --no-list-dependencies --result-json "$VNICAUDIT_TEST_FAILURES/$number.json"
+    began=$(date +%s)
     case $chosen in
         " "*" "*)
             names=$(echo "$chosen" | sed 's/^ //; s/ /,/g')
-            "$bin/tox" run-parallel "$@" -p 2 --parallel-no-spinner -e "$names" || code=$?
+            tox_run run-parallel --skip-pkg-install -p 2 --parallel-no-spinner -e "$names"
             ;;
-        *) "$bin/tox" run "$@" -e "${chosen# }" || code=$? ;;
+        *) tox_run run --skip-pkg-install -e "${chosen# }" ;;
     esac
-    took="$took
-   $(($(date +%s) - began)) s:$chosen"
+    made "$began" "$chosen"
 }
 
 code=0 took='' staged='' number=0
+# shellcheck disable=SC2086 # a list of words
+[ -z "$ran" ] || environments $ran
 stage lint types imports docs fuzz # one core each
 stage tests                        # all cores
-stage measured                     # nothing may run beside what measures
+stage measured nested              # what measures has a core, and a guest of one CPU the other
 stage rig openstack                # each waits for guests of its own
 for suite in $ran; do # what belongs to no stage
     case "$staged " in *" $suite "*) ;; *) stage "$suite" ;; esac

@@ -35,13 +35,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The long version of the suite."""
     parser.addoption("--long", action="store_true", help="also the tests that are marked long")
-    parser.addoption("--none-is-fine", action="store_true", help="succeed where no test is left")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m is looked at
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without ``--long``, tests marked long are deselected, and counted so. Those that need L1 are
-    marked so: tests/rig/side_by_side.py has them run beside the others."""
+    marked so: they are a suite of their own."""
     for item in items:
         if "l1" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.l1)
@@ -51,13 +50,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if not item.get_closest_marker("long")]
-
-
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Of two commands for the same tests, one may find none of its kind."""
-    none = exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
-    if none and session.config.getoption("--none-is-fine"):
-        session.exitstatus = pytest.ExitCode.OK
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

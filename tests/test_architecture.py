@@ -164,10 +164,18 @@ def test_tests_of_the_rig_are_where_tox_looks_for_them() -> None:
     command = (PACKAGE.parent / "tox.ini").read_text("utf-8")
     named = " ".join(f"tests/{each}" for each in folders)
     assert f"\n[rig]\ntests = {named}\n" in command
-    assert (
-        len(re.findall(r"^    p(?:ytest|ython) .*\{posargs:\{\[rig\]tests\}\}$", command, re.M))
-        == 2
-    )
+    assert re.search(r"^    pytest .*\{posargs:\{\[rig\]tests\}\}$", command, re.MULTILINE)
+
+
+def test_tests_that_measure_and_those_of_l1_are_where_tox_looks_for_them() -> None:
+    """The environments ``measured`` and ``nested`` collect one folder; ``rig`` leaves these out."""
+    tests = PACKAGE.parent / "tests"
+    theirs = re.compile(r"\bmark\.alone\b|\bl1: L1\b|\bl2_guest: ")
+    marked = [path for path in tests.rglob("*.py") if theirs.search(path.read_text("utf-8"))]
+    elsewhere = {path for path in marked if not path.is_relative_to(tests / "rig")}
+    assert elsewhere <= {Path(__file__)}
+    command = (PACKAGE.parent / "tox.ini").read_text("utf-8")
+    assert len(re.findall(r"^    pytest .*\{posargs:tests/rig\}$", command, re.MULTILINE)) == 2
 
 
 REGISTRIES = {

@@ -34,7 +34,7 @@ def audit(assumptions: Assumptions, *rules: str) -> AuditWork:
     [
         (
             None, None, OLD,
-            "QEMU 7.2.22 cuts it down silently",
+            "QEMU 7.2.22 silently reduces it",
             "QEMU 7.2.22 ignores it, and does not start from 8.1 on",
         ),
         (
@@ -44,7 +44,7 @@ def audit(assumptions: Assumptions, *rules: str) -> AuditWork:
         ),
         (
             None, OLD, NEW,
-            "QEMU 7.2.22 cuts it down silently",
+            "QEMU 7.2.22 silently reduces it",
             "QEMU 7.2.22 ignores it, and does not start from 8.1 on",
         ),
         (
@@ -59,12 +59,12 @@ def audit(assumptions: Assumptions, *rules: str) -> AuditWork:
         ),
         (
             OLD, NEW, NEW,
-            "QEMU 7.2.22 cuts it down silently",
+            "QEMU 7.2.22 silently reduces it",
             "QEMU 7.2.22 (assumed) ignores it, and does not start from 8.1 on",
         ),
         (
             OLD, None, NEW,
-            "QEMU 7.2.22 cuts it down silently",
+            "QEMU 7.2.22 silently reduces it",
             "QEMU 7.2.22 (assumed) ignores it, and does not start from 8.1 on",
         ),
     ],

@@ -63,6 +63,14 @@ def test_an_audit_of_one_clean_file_loads_little_of_the_program(tmp_path: Path) 
     assert not [name for name in ours if name.startswith("text.secret")]
     unwanted = {f"audit.reading.{name}" for name in ("nodes", "servers", "seen_objects")}
     assert not ours & {*unwanted, "audit.judging.outside"}
+    assert not [name for name in ours if name.startswith(("fleet", "model.fleet", "reports.page"))]
+
+
+def test_an_audit_of_one_clean_file_loads_little_of_python(tmp_path: Path) -> None:
+    """OpenSSL alone takes as long as judging some hundred files."""
+    path = tmp_path / "a.xml"
+    path.write_text(DOMAIN.replace("e1000", "virtio"))
+    assert not loaded("audit", str(path)) & {"hashlib", "json", "queue", "secrets", "tempfile"}
 
 
 def test_without_libvirt_python_the_extra_is_named(tmp_path: Path) -> None:

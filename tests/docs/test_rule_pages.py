@@ -27,7 +27,9 @@ def test_index_links_every_rule_with_its_summary() -> None:
 
 def test_page_has_the_manual_without_the_marks_of_its_examples() -> None:
     page = generate_rules.pages()["VNIC030.md"]
-    assert page.startswith("# VNIC030 single-queue\n\nOne queue pair for a guest with four or more")
+    assert page.startswith(
+        "# VNIC030 single-queue\n\nOnly one queue pair in a guest with four or more"
+    )
     assert "each NIC and each domain, also of KubeVirt manifests and OpenStack servers." in page
     assert "## When it does not fire" in page
     assert "```xml\n<interface" in page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,16 @@ Images = Callable[..., str]
 
 ADMIN, TENANT = "openstack:admin", "openstack:tenant"
 GATE = list(blocks((ROOT / "docs/how-to/openstack-gate.md").read_text("utf-8")))
+
+
+@pytest.fixture(scope="module")
+def legacy(cloud: Cloud) -> Iterator[Server]:
+    """A server with an rtl8139, for all that only look at it."""
+    factory = ServerFactory(cloud)
+    try:
+        yield factory("legacy")
+    finally:
+        factory.remove()
 
 
 def audit(cloud: Cloud, *targets: str, env: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -59,12 +69,9 @@ def test_an_emulated_nic_is_found_at_the_image_and_at_the_server(
     assert any("1 server was made of it" in message for message in messages), messages
 
 
-def test_it_is_found_once_with_libvirt_and_nova_conf_beside(
-    cloud: Cloud, server: ServerFactory
-) -> None:
-    one = server("legacy")
+def test_it_is_found_once_with_libvirt_and_nova_conf_beside(cloud: Cloud, legacy: Server) -> None:
     report = audit(cloud, ADMIN, "qemu:///system", "/etc/nova/nova.conf")
-    assert set(found(report, one)) == {"VNIC001"}
+    assert set(found(report, legacy)) == {"VNIC001"}
     assert [target["status"] for target in report["targets"]] == ["ok", "ok", "ok"]
 
 
@@ -77,25 +84,23 @@ def test_the_os_distro_trap(cloud: Cloud, server: ServerFactory, image: Images) 
     assert any("the first NIC it lists for this system, e1000e" in each for each in traps), traps
 
 
-def test_virtio_off_in_nova_conf(cloud: Cloud, server: ServerFactory) -> None:
-    with cloud.compute(use_virtio_for_bridges="false"):
-        one = server("plain")
-        report = audit(cloud, ADMIN, "qemu:///system", "/etc/nova/nova.conf")
-        (option,) = [each for each in report["findings"] if each["rule"] == "VNIC060"]
-        assert option["location"]["file"] == "/etc/nova/nova.conf"
-        assert "VNIC001" in found(report, one)
-
-
 def test_the_option_changes_servers_that_were_made_without_it(
     cloud: Cloud, server: ServerFactory
 ) -> None:
-    """Nova keeps NULL for them: with the option on, a hard reboot makes them virtio."""
-    targets = (ADMIN, "qemu:///system", "/etc/nova/nova.conf")
+    """With virtio off in nova.conf Nova writes no model, and libvirt fills in what it takes for the
+    default. Nova keeps NULL for such servers: with the option on, a hard reboot makes them virtio.
+    """
+    targets, text = (ADMIN, "qemu:///system", "/etc/nova/nova.conf"), cloud.nova_conf.read_text()
     with cloud.compute(use_virtio_for_bridges="false"):
         one = server("plain")
         assert one.model() == "rtl8139"
-        before = found(audit(cloud, *targets), one)
+        report = audit(cloud, *targets)
+        (option,) = [each for each in report["findings"] if each["rule"] == "VNIC060"]
+        assert option["location"]["file"] == "/etc/nova/nova.conf"
+        before = found(report, one)
+        assert "VNIC001" in before
         assert "once use_virtio_for_bridges is turned on" in before["VNIC084"]
+    assert cloud.nova_conf.read_text() == text
     rows = cloud.sql(
         "SELECT value FROM nova.instance_system_metadata WHERE `key` = "
         f"'image_hw_vif_model' AND instance_uuid = '{one.id}'"
@@ -137,14 +142,13 @@ def test_two_queues_and_their_layers(cloud: Cloud, server: ServerFactory, image:
         assert layer in names, names
 
 
-def test_a_tenant_is_told_what_cannot_be_seen(cloud: Cloud, server: ServerFactory) -> None:
-    one = server("legacy")
+def test_a_tenant_is_told_what_cannot_be_seen(cloud: Cloud, legacy: Server) -> None:
     (target,) = audit(cloud, TENANT)["targets"]
     assert target["status"] == "ok"
     assert any("project" in note for note in target["notes"]), target["notes"]
     for name, sees in ((ADMIN, True), (TENANT, False)):
         said = json.loads(cloud.vnicaudit("nics", name, "--format", "json").stdout)
-        assert (one.id in {nic["uuid"] for nic in said["nics"]}) == sees
+        assert (legacy.id in {nic["uuid"] for nic in said["nics"]}) == sees
 
 
 def test_calls_grow_with_pages_and_not_with_servers(cloud: Cloud) -> None:
@@ -168,8 +172,8 @@ def calls_for(cloud: Cloud, number: int) -> dict[str, int]:
     return found
 
 
-def test_the_gate(cloud: Cloud, server: ServerFactory) -> None:
-    server("legacy")
+@pytest.mark.usefixtures("legacy")
+def test_the_gate(cloud: Cloud) -> None:
     words = ("audit", ADMIN, "--select", "VNIC001,VNIC002", "--fail-on")
     assert cloud.vnicaudit(*words, "high").returncode == 1
     assert cloud.vnicaudit(*words, "error").returncode == 0
@@ -177,24 +181,22 @@ def test_the_gate(cloud: Cloud, server: ServerFactory) -> None:
 
 
 def test_an_admin_held_to_access_rules_reads_all(
-    cloud: Cloud, server: ServerFactory, tmp_path: Path
+    cloud: Cloud, legacy: Server, tmp_path: Path
 ) -> None:
     """Those of the page; they allow nothing else."""
-    one = server("legacy")
     (rules,) = [block.text for block in GATE if block.mark == "file: access-rules.json"]
     more = {"access_rules": json.loads(rules)}
     with application_credential(cloud, tmp_path, CREDENTIALS, ["admin"], **more) as reader:
-        notes = sees_what_an_admin_sees(cloud, reader, one)
+        notes = sees_what_an_admin_sees(cloud, reader, legacy)
         assert [note for note in notes if not note.startswith("Nova ")] == []
-        for words in (("image", "show", "legacy"), ("server", "stop", one.id)):
+        for words in (("image", "show", "legacy"), ("server", "stop", legacy.id)):
             refused = cloud.run("openstack", "--os-cloud", READER, *words, env=reader)
             assert "HTTP 401" in refused.stderr, refused
 
 
 def test_a_role_with_the_policies_of_the_page_reads_other_projects(
-    cloud: Cloud, server: ServerFactory, tmp_path: Path
+    cloud: Cloud, legacy: Server, tmp_path: Path
 ) -> None:
-    one = server("legacy")
     marked = [block for block in GATE if block.mark.startswith("policy: ")]
     texts = {block.mark.removeprefix("policy: "): block.text for block in marked}
     roles = ["reader", "auditor"]
@@ -203,7 +205,7 @@ def test_a_role_with_the_policies_of_the_page_reads_other_projects(
         user_with(cloud, roles) as user,
         application_credential(cloud, tmp_path, user, roles) as auditor,
     ):
-        notes = sees_what_an_admin_sees(cloud, auditor, one)
+        notes = sees_what_an_admin_sees(cloud, auditor, legacy)
     (unnamed,) = [note for note in notes if not note.startswith("Nova ")]
     assert "shown by id: Keystone did not tell the name (this user may not)" in unnamed
 
@@ -231,8 +233,8 @@ def explained(
     return said
 
 
-def test_where_a_server_is_and_whose(cloud: Cloud, server: ServerFactory, tmp_path: Path) -> None:
-    one = server("legacy")
+def test_where_a_server_is_and_whose(cloud: Cloud, legacy: Server, tmp_path: Path) -> None:
+    one = legacy
     with aggregate(cloud, "cmp1", rack="r1") as name:
         ran = cloud.vnicaudit("explain", ADMIN, "--domain", one.id, "--nic", "0")
     shown = squeezed(ran.stdout)

@@ -57,14 +57,6 @@ def test_nova_takes_the_first_nic_of_libosinfo(server: ServerFactory, image: Ima
     assert one.nics() == [GuestNic(mac(one), "e1000e", 1)]
 
 
-def test_nova_conf_of_the_compute_host(cloud: Cloud, server: ServerFactory) -> None:
-    before = cloud.nova_conf.read_text()
-    with cloud.compute(use_virtio_for_bridges="false"):
-        # Nova says nothing, and libvirt fills in what it takes for the default
-        assert server("plain").model() == "rtl8139"
-    assert cloud.nova_conf.read_text() == before
-
-
 def test_tenant_has_a_project_of_its_own(cloud: Cloud, server: ServerFactory) -> None:
     server("legacy", wait=False)
     tenant = cloud.tenant()

@@ -1,20 +1,33 @@
-"""The wheel has the templates in it and works where the source tree is not."""
+"""The wheel and the source distribution: what is in them, and that a wheel installs and works where
+there is neither the source tree nor a compiler."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
+import resource
 import subprocess
 import sys
+import tarfile
+import time
 import venv
 import zipfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from tests.pipelines.project import copy_of_this
+from tests.packaging.conftest import Release
 from vnicaudit.bench.generator.native_source import PARTS
 
 ROOT = Path(__file__).parents[2]
+SECONDS = 30
+"""CPU time that ``pip install`` may take; the clock of a machine that runs other tests tells
+nothing."""
+MEGABYTES = 60
+"""What an environment may grow by."""
+TOO_GENERAL = {"cli", "tests", "test", "docs", "examples", "scripts", "utils", "benchmarks"}
+"""Packages of these names would be in the way of the user's own."""
 READ = """
 from importlib.resources import files
 import vnicaudit
@@ -34,23 +47,39 @@ print(native_source().count(b"#line 1"))
 """
 
 
+class Installed(NamedTuple):
+    """An environment with the wheel and what it needs, and nothing else."""
+
+    folder: Path
+    cpu_seconds: float
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    # setuptools builds in the tree, where another process may do so as well
-    folder, source = (tmp_path_factory.mktemp(name) for name in ("wheel", "source"))
-    copy_of_this(source)
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
-         "--no-deps", "--wheel-dir", str(folder), str(source)],
-        check=True,
+def installed(released: Release, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    folder = tmp_path_factory.mktemp("installed") / "environment"
+    venv.create(folder, with_pip=False)
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install",
+         "--quiet", "--disable-pip-version-check", str(released.file("*.whl"))],
+        env={**os.environ, "PATH": str(folder / "bin"), "CC": "no-compiler"},
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
-    (found,) = folder.glob("*.whl")
-    return found
+    assert done.returncode == 0, done.stderr[-2000:]
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(f"installed in {time.monotonic() - begun:.1f} s, {cpu:.1f} s of CPU")
+    return Installed(folder, cpu)
 
 
-def test_everything_that_is_shipped_is_in_it(wheel: Path) -> None:
-    names = set(zipfile.ZipFile(wheel).namelist())
-    folders = {"vnicaudit": ROOT / "vnicaudit", "vnicaudit/templates": ROOT / "templates"}
+def test_everything_that_is_shipped_is_in_it(released: Release) -> None:
+    names = set(zipfile.ZipFile(released.file("*.whl")).namelist())
+    (data,) = {name.split("/")[0] for name in names if ".data/" in name}
+    folders = {
+        "vnicaudit": ROOT / "vnicaudit",
+        "vnicaudit/templates": ROOT / "templates",
+        f"{data}/data/share": ROOT / "docs/share",
+    }
     wanted = {
         f"{place}/{path.relative_to(folder).as_posix()}"
         for place, folder in folders.items()
@@ -62,23 +91,92 @@ def test_everything_that_is_shipped_is_in_it(wheel: Path) -> None:
     assert not [name for name in names if name.startswith(("tests/", "docs/", "benchmarks/"))]
 
 
-def test_it_installs_elsewhere_and_reads_a_template(wheel: Path, tmp_path: Path) -> None:
-    """Dependencies come from this environment's packages: what is tried is our wheel."""
-    place = tmp_path / "environment"
-    venv.create(place, with_pip=False)
-    target = place / "site"
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-         "--no-deps", "--target", str(target), str(wheel)],
-        check=True,
-    )  # fmt: skip
+def test_its_licence_is_named_and_in_it(released: Release) -> None:
+    with zipfile.ZipFile(released.file("*.whl")) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        text = archive.read(metadata).decode()
+        folder = metadata.removesuffix("METADATA") + "licenses/"
+        for name in ("LICENSE", "NOTICE"):
+            assert archive.read(folder + name) == (ROOT / name).read_bytes()
+            assert f"\nLicense-File: {name}\n" in text
+    assert "\nLicense-Expression: Apache-2.0\n" in text
+
+
+def test_a_wheel_of_the_source_distribution_is_that_of_the_tree(
+    checkout: Path, released: Release, tmp_path: Path
+) -> None:
+    """Else what is released as source could not be built to what is released."""
+    command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir"]
+    subprocess.run([*command, tmp_path, checkout], stdout=subprocess.DEVNULL, check=True)
+    (direct,) = tmp_path.glob("*.whl")
+    assert _contents(direct) == _contents(released.file("*.whl"))
+
+
+def _contents(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_the_source_distribution_has_no_tests_without_their_data(released: Release) -> None:
+    with tarfile.open(released.file("*.tar.gz")) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "setup.cfg"} <= names
+    assert not [name for name in names if name.startswith("tests")]
+
+
+def test_it_installs_without_a_compiler(installed: Installed) -> None:
+    """Every package that it needs has a wheel, in pure Python or for this machine."""
+    assert installed.cpu_seconds < SECONDS
+    files = [path for path in installed.folder.rglob("*") if path.is_file()]
+    size = sum(path.lstat().st_size for path in files) / 1e6
+    print(f"{size:.1f} MB")
+    assert size < MEGABYTES
+
+
+def test_it_brings_no_package_of_a_general_name(installed: Installed) -> None:
+    (site,) = installed.folder.glob("lib/python*/site-packages")
+    names = {path.name.split(".")[0] for path in site.iterdir()}
+    assert {"vnicaudit", "lxml"} <= names
+    assert names & TOO_GENERAL == set()
+    commands = {
+        entry.name
+        for distribution in importlib.metadata.distributions(path=[str(site)])
+        for entry in distribution.entry_points
+        if entry.group == "console_scripts"
+    }
+    assert "vnicaudit" in commands
+    assert commands & {"hq", "test", "demo"} == set()
+
+
+def test_it_reads_its_templates_where_the_tree_is_not(installed: Installed, tmp_path: Path) -> None:
     result = subprocess.run(
-        [sys.executable, "-P", "-c", READ] if sys.version_info >= (3, 11)
-        else [sys.executable, "-c", READ],
-        env={"PYTHONPATH": str(target), "PATH": os.environ["PATH"]},
-        cwd=tmp_path, capture_output=True, text=True, check=True,
+        [str(installed.folder / "bin" / "python"), "-c", READ],
+        env={"PATH": os.environ["PATH"]}, cwd=tmp_path,
+        capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert str(target) in result.stdout.splitlines()[0]
+    assert str(installed.folder) in result.stdout.splitlines()[0]
     assert "[libvirt]" in result.stdout or "[DEFAULT]" in result.stdout
     assert "<node" in result.stdout
     assert f"smoke\nthe supervisor works\n\n{len(PARTS)}\n" in result.stdout
+
+
+def test_its_command_audits_files(installed: Installed, tmp_path: Path) -> None:
+    nova = tmp_path / "nova.conf"
+    nova.write_bytes((ROOT / "templates/demo/nova.conf").read_bytes())
+    done = subprocess.run(
+        [str(installed.folder / "bin" / "vnicaudit"), "audit", str(nova)],
+        env={}, cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "nova.conf" in done.stdout
+
+
+@pytest.mark.parametrize("page", ["vnicaudit", "vnicaudit-audit", "vnicaudit-fleet-apply"])
+def test_man_finds_its_pages_by_the_path_of_the_command(installed: Installed, page: str) -> None:
+    path = f"{installed.folder / 'bin'}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["man", "-w", page],
+        env={"PATH": path, "HOME": str(installed.folder)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == str(installed.folder / f"share/man/man1/{page}.1")

@@ -64,10 +64,10 @@ def repository(folder: Path) -> str:
 def copy_of_this(folder: Path) -> None:
     """The files of this project that a build needs, as they are now, committed or not."""
     links = {"symlinks": True, "ignore": shutil.ignore_patterns("__pycache__", "*.egg-info")}
-    for name in ("vnicaudit", "templates"):
+    for name in ("vnicaudit", "templates", "docs/share"):
         shutil.copytree(ROOT / name, folder / name, **links)  # type: ignore[arg-type]
-    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml",
-                 "action.yml"):  # fmt: skip
+    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "NOTICE", "MANIFEST.in",
+                 "CHANGELOG.md", ".pre-commit-hooks.yaml", "action.yml"):  # fmt: skip
         shutil.copy2(ROOT / name, folder / name)
 
 

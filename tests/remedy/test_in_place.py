@@ -117,7 +117,7 @@ def test_several_of_one_nic_one_after_the_other() -> None:
     [
         (
             _domain(_nic(1, "<model type='virtio'/><driver queues='4'/>"), metadata=_NOVA),
-            "the definition is Nova's, which writes it anew: change it there",
+            "the definition is Nova's, which rewrites it: change it there",
         ),
         (
             b"<!--\nWARNING: THIS IS AN AUTO-GENERATED FILE. CHANGES TO IT ARE LIKELY TO BE\n-->\n"

@@ -94,7 +94,7 @@ WHOLE = finding(
     location=Location("domains", "domains/web-01.xml", 1, "/domain"),
     fix="",
 )
-VHOST_NEEDS = "what runs: QEMU's command line, log or /proc of the hypervisor"
+VHOST_NEEDS = "the running QEMU: its command line, its log, or /proc on the hypervisor"
 
 WEB_01 = Audited(
     "domains", "web-01", WEB_UUID, "libvirt", "domain", 2,

@@ -66,7 +66,8 @@ What is wrong
     fix: Set <model type='virtio'/> (virsh edit), then power the guest off and
       on.
   skip    VNIC020  NIC 0 52:54:00:6b:3c:58  not judged
-    needs what runs: QEMU's command line, log or /proc of the hypervisor
+    needs the running QEMU: its command line, its log, or /proc on the
+    hypervisor
 """
 
 

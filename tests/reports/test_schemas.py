@@ -19,10 +19,14 @@ from tests.reports.notices.samples import new
 from tests.reports.plan.samples import PLAN
 from tests.reports.ranking.samples import ranked_sample
 from tests.reports.runs.samples import RUNS
-from tests.reports.samples import END, RULES, written
+from tests.reports.samples import END, RULES, finding, written
 from tests.reports.test_explain import IT
 from vnicaudit.bench.line_rate import Framing, line_rate
 from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
+from vnicaudit.cli.diff import output as diff_output
+from vnicaudit.cli.diff.compare import ReportDifference
+from vnicaudit.cli.doctor.check import DoctorCheck
+from vnicaudit.cli.doctor.command import DoctorReport
 from vnicaudit.fleet.inventory.checking import HostCheck
 from vnicaudit.model.fleet import HostOptions
 from vnicaudit.model.report import NotFixed
@@ -38,6 +42,7 @@ from vnicaudit.reports.notices.forms import messages_of
 from vnicaudit.reports.plan import json as plan_json
 from vnicaudit.reports.profiles import json as profiles_json
 from vnicaudit.reports.ranking.json import ranking_json
+from vnicaudit.reports.report_file import written_finding
 from vnicaudit.reports.runs import dry_run
 from vnicaudit.reports.runs import json as runs_json
 from vnicaudit.reports.writer import Options
@@ -47,6 +52,17 @@ HOST_OF_A_FLEET = inventory_json.InventoryRow(
     "kvm1", "qemu+ssh://kvm1/system", "ber1", ("zone_a",), HostOptions(20.0), "fleet.toml:3", "",
     HostCheck(error="no answer within 30 s", failure="deadline"),
 )  # fmt: skip
+DIFFERENCES = diff_output.differences(
+    "old.json", "new.json",
+    [
+        ReportDifference("worse", written_finding(finding(), "web-01"), "low"),
+        ReportDifference("unknown", written_finding(finding(), "web-01"), "low", "not read"),
+    ],
+    ["a note"],
+)  # fmt: skip
+DOCTOR = DoctorReport(
+    "vnicaudit.doctor/1", "0.1.0", False, (DoctorCheck("libvirt", "problem", "no socket"),)
+)
 WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.report-1.json": lambda: written("json"),
     "vnicaudit.nics-1.json": lambda: "".join(render([WEB, ODD], Options())),
@@ -76,6 +92,8 @@ WRITTEN: dict[str, Callable[[], str | bytes]] = {
     "vnicaudit.trend-1.json": lambda: history_json.to_json(TREND),
     "vnicaudit.drift-1.json": lambda: history_json.to_json(DRIFT),
     "vnicaudit.top-1.json": lambda: ranking_json(ranked_sample()),
+    "vnicaudit.diff-1.json": lambda: "".join(diff_output.as_json(DIFFERENCES, Options())),
+    "vnicaudit.doctor-1.json": lambda: msgspec.json.encode(DOCTOR),
     "vnicaudit.inventory-1.json": lambda: inventory_json.to_json([HOST_OF_A_FLEET], ["a note"]),
 }
 

@@ -154,7 +154,6 @@ def test_l1_has_what_the_product_imports(l1: L1) -> None:
         "libvirt_qemu",
         "lxml.etree",
         "msgspec",
-        "oslo_config",
         "rich",
         "ruamel.yaml",
     ]

@@ -51,7 +51,8 @@ def test_a_guest_that_does_not_take_the_new_device_gets_the_old_one(
         assert unit["outcome"] == "rolled-back"
         # a device that is plugged is waited for no longer, whatever the guest's deadline
         assert unit["message"] == (
-            f"the guest has no interface with {MAC} after 30 s: has it a driver?; it was put back"
+            f"the guest has no interface with {MAC} after 30 s: does it have a driver?; it was put "
+            "back"
         )
         assert (definition(guest), guest.pid) == (before, pid)
         guest.wait_for_dns()

@@ -69,6 +69,7 @@ class Batch(msgspec.Struct):
     not_judged: list[NotJudged] = []
     domains: int = 0
     nics: int = 0
+    files: int = 0
     usage: Usage = Usage()
     nodes: list[SiteNode] = []
     """Compute nodes that are to be compared when all has been read, or joined with servers."""
@@ -106,7 +107,15 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
     """Read and work through some files, here and now."""
     work, target, kinds = job.work, job.target, job.work.platforms.files
     batch = Batch()
-    read = chain.from_iterable(read_file(path, target, kinds, explicit=explicit) for path in paths)
+
+    def counted() -> Iterator[str]:
+        for path in paths:
+            batch.files += 1
+            yield path
+
+    read = chain.from_iterable(
+        read_file(path, target, kinds, explicit=explicit) for path in counted()
+    )
     for items in _groups(read):
         for item in items:
             _work_on(item, batch, job)
@@ -261,7 +270,7 @@ def _one_by_one(
             except BrokenProcessPool:
                 pool.shutdown()
                 pool = _pool(job, 1)
-                yield Batch(errors=[ReadError(_KILLED, path)])
+                yield Batch(errors=[ReadError(_KILLED, path)], files=1)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from vnicaudit.audit.accepting.suppressions import Usage
 from vnicaudit.audit.judging.macs import MacTable, left_out_note
 from vnicaudit.audit.pool import Batch, Job, default_jobs, run_files
+from vnicaudit.audit.progress import RunProgress
 from vnicaudit.audit.reading.chosen_servers import ServerSelection
 from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.files import Item, read_stream
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
-from vnicaudit.audit.reading.side_by_side import CALLS, read_ahead
-from vnicaudit.audit.reading.targets import Target, expanded_targets, unique_targets
+from vnicaudit.audit.reading.targets import Target, expanded_targets, unique_targets, walk
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import ItemWork, Product
 from vnicaudit.base.identifiers import bare_uuid
@@ -58,13 +58,13 @@ class AuditRun:
         self,
         work: ItemWork,
         options: RunOptions,
-        on_progress: Callable[[str, int], None] | None = None,
+        progress: RunProgress | None = None,
         stdin: BinaryIO | None = None,
     ) -> None:
         """``stdin``: what to read as standard input, where that was read already."""
         self._work = work
         self._options = options
-        self._on_progress = on_progress
+        self._progress = progress
         self._stdin = stdin
         self._tallies: dict[str, TargetCounts] = {}
         self._totals = Totals()
@@ -87,7 +87,10 @@ class AuditRun:
         come. Then clouds, then what their servers are joined with. Raises UsageError for targets
         that make no sense."""
         kinds = self._work.platforms.targets
-        targets = expanded_targets(unique_targets(names, kinds), kinds, self._options.live)
+        unique = unique_targets(names, kinds)
+        if unique and all(self._is_live(each) for each in unique):
+            self._note_waiting(unique[0], unique)  # a cloud may be asked for its regions
+        targets = expanded_targets(unique, kinds, self._options.live)
         if self._options.nova_config:
             targets.append(Target(" ".join(self._options.nova_config), "together"))
         self._tallies = {target.name: TargetCounts() for target in targets}
@@ -104,8 +107,12 @@ class AuditRun:
         if clouds:
             yield from self._clouds(clouds, machines)
         self._ahead = [target for target in machines if self._waits(target)]
-        self._read_ahead = read_ahead([self._reading(target) for target in self._ahead])
+        if self._ahead:
+            from vnicaudit.audit.reading.side_by_side import read_ahead  # for live hosts alone
+
+            self._read_ahead = read_ahead([self._reading(target) for target in self._ahead])
         for target in machines:
+            self._note_waiting(target, [*clouds, *machines])
             yield from self._with_progress(target, self._products_of(target))
         yield from map(self._counted, self._unmatched_servers())
         yield from map(self._counted, self._work.site(self._nodes))
@@ -117,8 +124,16 @@ class AuditRun:
     def _with_progress(self, target: Target, products: Iterator[Product]) -> Iterator[Product]:
         for product in products:
             yield self._counted(product)
-            if self._on_progress is not None:
-                self._on_progress(target.name, self._tallies[target.name].domains)
+            if self._progress is not None:
+                self._progress(target.name, self._tallies[target.name].domains)
+
+    def _is_live(self, target: Target) -> bool:
+        kind = self._work.platforms.kind_of(target)
+        return kind is not None and bool(kind.read or kind.cloud)
+
+    def _note_waiting(self, target: Target, live: list[Target]) -> None:
+        if self._progress is not None:
+            self._progress.waits_for(target.name, live.index(target) + 1, len(live))
 
     def _counted(self, product: Product) -> Product:
         self._totals.add(product)
@@ -185,6 +200,8 @@ class AuditRun:
             raise KeyError(target.kind)
         read, live = kind.read, self._options.live
         if len(self._ahead) > 1:
+            from vnicaudit.audit.reading.side_by_side import CALLS
+
             live = replace(live, calls=live.calls or CALLS)
         return lambda: guarded(target.name, read(target.name, live))
 
@@ -203,13 +220,24 @@ class AuditRun:
         jobs = self._options.jobs or default_jobs()
         explicit = named and not selection.skip_unrecognised
         job = Job(self._work, top, self._cloud)
+        total, done = self._number_of_files(top), 0
         for batch in run_files(paths(), job, explicit=explicit, jobs=jobs):
             self._account(batch, top, tally)
+            done += batch.files
+            if self._progress is not None:
+                self._progress.read_files(done, total)
             yield from batch.products
         whole = self._seen_files.passed == passed and selection.changed is None
         if tally.is_empty and whole and not named:
             kinds = ", ".join(kind.name for kind in self._work.platforms.files)
             tally.notes.append(f"nothing in it is recognised; looked for: {kinds}")
+
+    def _number_of_files(self, top: str) -> int | None:
+        """How many files a target has, where somebody wants to know; None: not counted."""
+        selection = self._options.selection
+        if self._progress is None or not self._progress.is_shown or selection.changed is not None:
+            return None
+        return sum(isinstance(path, str) for path in walk(top, selection.leaves_out))
 
     def _account(self, batch: Batch, top: str, tally: TargetCounts) -> None:
         tally.domains += batch.domains
@@ -273,6 +301,7 @@ class AuditRun:
         seen = SeenObjects() if len(clouds) > 1 else None
         self._servers = JoinedServers(nodes, awaited, everyone=bool(machines), seen=seen)
         for target in clouds:
+            self._note_waiting(target, [*clouds, *machines])
             products = self._one_cloud(target, self._servers, seen)
             yield from self._with_progress(target, products)
         for target in clouds:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol
 import msgspec
 
 from vnicaudit.audit.accepting.finding_filter import NO_FILTER, FindingFilter
+from vnicaudit.audit.accepting.own_entries import OwnTexts, texts_in
 from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
@@ -18,6 +19,7 @@ from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.location import Location
 from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.nova_options import Release
@@ -172,7 +174,9 @@ class AuditWork:
             item = self._assumptions.configured(item)
         elif isinstance(item, Image):
             item = self._assumptions.made_for(item)
-        return self._filtered(self._description_auditor.audit(item, target), None)
+        audited = self._description_auditor.audit(item, target)
+        own = texts_in(Location(target, audited.file), item.comments) if item.comments else None
+        return self._filtered(audited, None, own)
 
     def host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
         """Findings of one host."""
@@ -199,7 +203,9 @@ class AuditWork:
         from vnicaudit.audit.judging.site import differing_nodes
 
         for node, differences in differing_nodes(nodes):
-            yield self._filtered(self._site_auditor.audit(node, differences), None)
+            audited = self._site_auditor.audit(node, differences)
+            own = texts_in(Location(node.target, audited.file), node.comments)
+            yield self._filtered(self.suppressor.accept(audited, own), None)
 
     def nics_to_compare(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
         """The records that tell NICs with one MAC address, where a selected rule compares them."""
@@ -208,16 +214,19 @@ class AuditWork:
     def shared_macs(self, table: MacTable) -> Iterator[Audited]:
         """Findings on NICs that share a MAC address."""
         for subject in table.subjects():
-            own = subject.nic.suppressions
-            audited = self.suppressor.accept(self._mac_auditor.audit(subject), own)
+            audited = self._mac_auditor.audit(subject)
+            if audited.findings:
+                audited = self.suppressor.accept(audited, _texts_of_nic(subject.nic, audited))
             yield self._filtered(audited, None)
 
     def usage(self) -> Usage:
         """The uses of the settings' suppressions in this process."""
         return self.suppressor.usage
 
-    def _filtered(self, audited: Audited, domain: Domain | None) -> Audited:
-        audited = self._without_known(self.suppressor.apply(audited, domain))
+    def _filtered(
+        self, audited: Audited, domain: Domain | None, own: OwnTexts | None = None
+    ) -> Audited:
+        audited = self._without_known(self.suppressor.apply(audited, domain, own))
         audited = self._regraded(audited) if self._regrades else audited
         is_on = self._reports and self._finding_filter
         return self._finding_filter.apply(audited) if is_on else audited
@@ -255,6 +264,12 @@ class AuditWork:
         if severity is None or severity == finding.severity:
             return finding
         return msgspec.structs.replace(finding, severity=severity)
+
+
+def _texts_of_nic(nic: NicSeen, audited: Audited) -> OwnTexts:
+    """The suppressions that the domain of a NIC has itself."""
+    finding = audited.findings[0]
+    return OwnTexts(finding.location, finding.about, nic.suppressions, nic.comments)
 
 
 class NicsAlone:

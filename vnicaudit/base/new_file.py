@@ -11,6 +11,8 @@ from typing import BinaryIO
 
 BEING_WRITTEN = ".vnicaudit-"
 """How the name of a file begins that is not whole yet."""
+BACKUP = ".vnicaudit.bak"
+"""How the name of a copy of a file that was changed ends, but for a number."""
 
 
 def begin_file(

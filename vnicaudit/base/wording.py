@@ -3,7 +3,7 @@ may have meant, and how it is quoted."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _SHOWN = 80
 
@@ -11,6 +11,23 @@ _SHOWN = 80
 def count(number: int, word: str) -> str:
     """``1 domain``, ``12,345 domains``."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def told_apart(named: Iterable[tuple[str, ...]]) -> list[str]:
+    """Names, each given with what tells it from others of that name, the plainest first: ``web``,
+    and ``web (kvm2)`` where several are called so."""
+    named = list(named)
+    groups: dict[str, set[tuple[str, ...]]] = {}
+    for name, *rest in named:
+        groups.setdefault(name, set()).add(tuple(rest))
+    return [_told_apart(name, rest, groups[name]) for name, *rest in named]
+
+
+def _told_apart(name: str, own: Sequence[str], group: set[tuple[str, ...]]) -> str:
+    for place, value in enumerate(own):
+        if value and value != name and len({one[place] for one in group}) > 1:
+            return f"{name} ({value})"
+    return name
 
 
 def close_to(word: str, known: Sequence[str]) -> str:

@@ -282,21 +282,21 @@ def _drift() -> click.Command:
 
 COMMANDS = {
     "audit": CommandEntry("Audit NICs and report findings.", _audit),
-    "nics": CommandEntry("List every NIC, as declared and as it really is.", _nics),
+    "nics": CommandEntry("List every NIC with its declared and effective settings.", _nics),
     "explain": CommandEntry(
-        "Explain one NIC, layer by layer: who declares what, what wins, why.", _explain
+        "Explain one NIC layer by layer: declared values, and which one wins.", _explain
     ),
     "rules": CommandEntry("List all rules, or show one rule's manual page.", _rules),
-    "plan": CommandEntry("Plan changes: show them as a diff and in words.", _plan),
+    "plan": CommandEntry("Plan changes, shown as diffs and in words.", _plan),
     "apply": CommandEntry("Apply a plan: redefine, restart or hot-swap, then verify.", _apply),
     "rollback": CommandEntry("Undo a previous run.", _rollback),
     "runs": CommandEntry("List previous runs and their outcomes.", _runs),
-    "fleet": CommandEntry("Audit all hosts of an inventory.", _fleet),
-    "bench": CommandEntry("Measure before and after: what a change is worth.", _bench),
+    "fleet": CommandEntry("Audit and change all hosts of an inventory.", _fleet),
+    "bench": CommandEntry("Measure network performance before and after a change.", _bench),
     "history": CommandEntry("Show the stored audits of a fleet.", _history),
     "trend": CommandEntry("Show findings of a fleet over time.", _trend),
     "drift": CommandEntry("Compare two audits of a fleet.", _drift),
-    "diff": CommandEntry("Compare two reports: what is new, what is gone.", _diff),
+    "diff": CommandEntry("Compare two reports: new and fixed findings.", _diff),
     "doctor": CommandEntry("Check what can be audited from this machine.", _doctor),
     "completion": CommandEntry("Print or install shell completion.", _completion),
 }
@@ -305,11 +305,11 @@ _HISTORY = {
     "status": CommandEntry(
         "List audits, the size of the history, and stale hosts.", _history_status
     ),
-    "show": CommandEntry("Show one audit, and what it changed.", _history_show),
+    "show": CommandEntry("Show one audit: hosts not read, findings new and gone.", _history_show),
     "upgrade": CommandEntry("Migrate the history to this version's tables.", _history_upgrade),
-    "prune": CommandEntry("Remove what ended long ago.", _history_prune),
-    "export": CommandEntry("Write the whole history as JSON lines.", _history_export),
-    "import": CommandEntry("Fill a history from an export, or add measurements.", _history_import),
+    "prune": CommandEntry("Remove old audits, NICs and findings.", _history_prune),
+    "export": CommandEntry("Export the whole history as JSON lines or Parquet.", _history_export),
+    "import": CommandEntry("Import an exported history, or add measurements.", _history_import),
     "sql": CommandEntry("Print how to connect, the views and the schema.", _history_sql),
 }
 
@@ -318,24 +318,22 @@ Examples:
   vnicaudit history                         the stored audits
   vnicaudit history show latest
   vnicaudit history prune --keep 400d
-  vnicaudit history sql                     … for Grafana and SQL"""
+  vnicaudit history sql                     how to use it with Grafana and SQL"""
 
 
 @click.command("history", cls=lazy_group(_HISTORY, default="status"), epilog=_HISTORY_EPILOG)
 def history() -> None:
-    """Show what is stored of a fleet: audits, hosts, NICs and findings.
+    """Show the stored history of a fleet: audits, hosts, NICs and findings.
 
-    Without a command: status.
+    Without a command, show the status.
     """
 
 
 _BENCH = {
-    "run": CommandEntry("Measure one path, or compare arms or several paths.", _bench_run),
+    "run": CommandEntry("Measure one path, or compare several paths or arms.", _bench_run),
     "compare": CommandEntry("Compare two measurements.", _bench_compare),
     "search": CommandEntry("Find the highest rate within the loss limit.", _bench_search),
-    "watch": CommandEntry(
-        "Measure a path briefly every hour, and tell when it changed.", _bench_watch
-    ),
+    "watch": CommandEntry("Measure a path regularly, and report when it changes.", _bench_watch),
     "show": CommandEntry("List past measurements, or show one.", _bench_show),
     "profiles": CommandEntry("List built-in profiles, or validate your own.", _bench_profiles),
     "line-rate": CommandEntry("Show a link's theoretical maximum throughput.", _bench_line_rate),
@@ -343,8 +341,8 @@ _BENCH = {
 
 _BENCH_EPILOG = """\b
 Examples:
-  vnicaudit bench profiles                  what can be measured
-  vnicaudit bench profiles quick            … by one profile, and how long it takes
+  vnicaudit bench profiles                  list the profiles
+  vnicaudit bench profiles quick            what one profile measures, and how long it takes
   vnicaudit bench run agent://web01 --profile smoke
   vnicaudit bench run agent://web01,ssh://root@192.0.2.9 -o before.json
   vnicaudit bench compare before.json after.json
@@ -353,23 +351,23 @@ Examples:
 
 @click.command("bench", cls=lazy_group(_BENCH), epilog=_BENCH_EPILOG)
 def bench() -> None:
-    """Prove it: measure throughput, packet rate, DNS and latency before and after a change.
+    """Measure throughput, packet rate, DNS and latency before and after a change.
 
-    A profile says what is measured, a path between two endpoints says where. The verdict says
-    whether it is better, the same or worse, and how sure that is.
+    A profile defines the workloads; a path between two endpoints defines where they run. The
+    verdict is better, equal or worse, with its confidence.
     """
 
 
 _FLEET = {
-    "audit": CommandEntry("Audit the hosts of an inventory side by side.", _fleet_audit),
+    "audit": CommandEntry("Audit the hosts of an inventory in parallel.", _fleet_audit),
     "inventory": CommandEntry(
-        "Show the hosts that an inventory resolves to, and why.", _fleet_inventory
+        "Show the hosts of an inventory, and where each comes from.", _fleet_inventory
     ),
-    "top": CommandEntry("Rank the changes to make first, and say why.", _fleet_top),
-    "plan": CommandEntry("Write down what would be changed on all hosts.", _fleet_plan),
+    "top": CommandEntry("Rank the changes to make first, with reasons.", _fleet_top),
+    "plan": CommandEntry("Plan changes on all hosts.", _fleet_plan),
     "apply": CommandEntry("Apply a plan host by host, canaries of each group first.", _fleet_apply),
-    "serve": CommandEntry("Serve metrics and the page of the fleet, read-only.", _fleet_serve),
-    "notify": CommandEntry("Tell channels which findings are new or reopened.", _fleet_notify),
+    "serve": CommandEntry("Serve a web page and metrics of the fleet, read-only.", _fleet_serve),
+    "notify": CommandEntry("Notify channels of new and reopened findings.", _fleet_notify),
 }
 
 _FLEET_EPILOG = """\b
@@ -386,4 +384,4 @@ Examples:
 
 @click.command("fleet", cls=lazy_group(_FLEET), epilog=_FLEET_EPILOG)
 def fleet() -> None:
-    """Audit fleets, and change them: all hosts of an inventory, read side by side."""
+    """Audit and change fleets: all hosts of an inventory, in parallel."""

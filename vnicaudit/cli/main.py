@@ -24,13 +24,13 @@ Examples:
   vnicaudit audit qemu+ssh://root@kvm7/system    another one
   vnicaudit audit /etc/libvirt/qemu              a folder of domain XML
   virsh dumpxml mail-01 | vnicaudit audit -      standard input
-  vnicaudit nics /proc                           every NIC of every running QEMU
+  vnicaudit nics /proc                           the NICs of every running QEMU
   vnicaudit audit openstack:prod                 the servers of a cloud in clouds.yaml
   vnicaudit explain qemu:///system --nic 52:54:00:12:34:56
   vnicaudit rules VNIC001                        a rule's manual page
-  vnicaudit plan qemu:///system -o plan.json     what would be changed
-  vnicaudit apply plan.json                      … and do it
-  vnicaudit bench profiles                       what can be measured
+  vnicaudit plan qemu:///system -o plan.json     plan changes and review them
+  vnicaudit apply plan.json                      apply the plan
+  vnicaudit bench profiles                       list the built-in measurements
 
 \b
 Exit codes: 0 clean, 1 findings, 2 usage, 3 internal error, 4 a target could not
@@ -44,13 +44,13 @@ be read, 5 a change was not made or not verified, 6 rolled back, 130 interrupted
 )
 @click.version_option(__version__, "-V", "--version", message="vnicaudit %(version)s")
 def cli() -> None:
-    """Audit virtual NICs: what each one is declared to be, what it really is, what is wrong.
+    """Audit virtual NICs: compare what is declared with what runs, and report problems.
 
-    TARGETs are files or folders of libvirt domain XML, QEMU command lines, QEMU logs, ps output,
-    nova.conf, KubeVirt manifests, image and flavor definitions (recognised by content), `-` for
-    standard input, /proc for what runs here, and libvirt URIs. All is read-only, but for `apply`
-    and `rollback`, which ask first, `audit --fix`, which changes files, and `bench`, which loads
-    a network path.
+    A TARGET is a file or folder (libvirt domain XML, QEMU command lines and logs, ps output,
+    nova.conf, KubeVirt manifests, image and flavor definitions; recognised by content), `-` for
+    standard input, /proc for the QEMU processes on this host, a libvirt URI, or openstack:CLOUD.
+    Everything is read-only, except `apply` and `rollback`, which ask first, `audit --fix`, which
+    changes files, and `bench`, which puts load on a network path.
     """
 
 

@@ -71,8 +71,8 @@ SLOT = Fact[Subject](
 )
 SESSION = Fact[Subject](
     _keeper_is_told,
-    "which libvirt keeps it, the system's or a session's (audit qemu:///system, or the file "
-    "below /etc/libvirt/qemu)",
+    "which libvirt owns it, system or session (audit qemu:///system, or the file below "
+    "/etc/libvirt/qemu)",
 )
 ACCELERATOR = Fact[_InDomain](
     lambda subject: subject.domain.type != KVM_OR_QEMU,
@@ -88,7 +88,7 @@ STATE = Fact[_InDomain](
 )
 RUNNING_VHOST = Fact[Subject](
     lambda subject: subject.running is not None and subject.running.vhost is not None,
-    "what runs: QEMU's command line, log or /proc of the hypervisor",
+    "the running QEMU: its command line, its log, or /proc on the hypervisor",
     live=True,
 )
 RUNNING_LOG_WARNING = Fact[Subject](
@@ -127,8 +127,8 @@ MANIFEST_MODEL = Fact[Subject](
 )
 PREFERENCE_READINESS = Fact[PreferenceSubject](
     lambda subject: subject.preference.readiness != "unknown",
-    "what guests the preference is for (label instancetype.kubevirt.io/os-type, or annotation "
-    "vm.kubevirt.io/os)",
+    "the kind of guests the preference is for (label instancetype.kubevirt.io/os-type, or "
+    "annotation vm.kubevirt.io/os)",
 )
 PREFERENCE_MODEL = Fact[PreferenceSubject](
     lambda subject: "model" not in subject.preference.unseen,
@@ -165,13 +165,13 @@ def _is_dated(server: ServerConfig) -> bool:
 
 SERVER_MODEL = Fact[Subject](
     lambda subject: not subject.domain.is_server or _model_is_told(subject),
-    "the server's NIC model (what Nova keeps for it, which Nova 31 and later say; or libvirt "
-    "of its compute node, read in the same run)",
+    "the server's NIC model (as kept by Nova, which Nova 31 and later report; or libvirt of its "
+    "compute node, read in the same run)",
 )
 SERVER_KEPT = Fact[_InDomain](
     _server_is_told,
-    "what Nova keeps for the server (Nova 31 and later say it, by microversion 2.98; or "
-    "libvirt of its compute node, read in the same run)",
+    "the properties that Nova keeps for the server (reported by Nova 31 and later, microversion "
+    "2.98; or libvirt of its compute node, read in the same run)",
 )
 SERVER_FLAVOR = Fact[_InDomain](
     _of_server(lambda server: server.flavor is not None and server.flavor.complete),
@@ -183,8 +183,8 @@ SERVER_NODE = Fact[_InDomain](
 )
 SERVER_NOVA30 = Fact[_InDomain](
     _of_server(_is_dated),
-    "which Nova this is: since 30 image_property set outlasts migrations (nova-manage "
-    "--version on a controller)",
+    "the Nova release: since 30, image_property set survives migrations (nova-manage --version on "
+    "a controller)",
 )
 
 
@@ -253,11 +253,11 @@ NOVA_RING_SIZES = Fact[ConfigSubject](
 )
 NOVA_VALUES = Fact[ConfigSubject](
     lambda subject: _values_known(subject.nova),
-    f"the values of options that bear on NICs, as Nova reads them ({_RENDERED})",
+    f"the values of options that affect NICs, as Nova reads them ({_RENDERED})",
 )
 NOVA_NAMES = Fact[ConfigSubject](
     lambda subject: any(option.present for option in _not_current(subject.nova)),
-    "whether options that this release does not have are there in the rendered file",
+    "whether the rendered file has options that this release lacks",
 )
 NOVA_DEVICES = Fact[ConfigSubject](
     lambda subject: any(option.certain for option in _devices(subject.nova)),

@@ -18,36 +18,37 @@ from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.rule import Problem
 from vnicaudit.model.subject import Subject
 
-_KEEPS = "the guest drives virtio already; MAC and address stay as they are"
+_KEEPS = "the guest already supports virtio; its MAC and device address stay the same"
 _TRANSITIONAL = (
-    "the guest's driver knows virtio 0.9: a transitional device on conventional PCI works with it"
+    "the guest's driver supports virtio 0.9: a transitional device on conventional PCI works with "
+    "it"
 )
 _ELSEWHERE = (
-    "a transitional device is one of PCI, and this address is not: whether the guest's driver, "
-    "which knows virtio 0.9, works here is not known"
+    "a transitional device needs a PCI address, which this is not: the guest's virtio 0.9 driver "
+    "may not work here"
 )
 _PORT = (
-    "the guest's driver knows virtio 0.9 only and this address is a PCI Express port: the address "
-    "must change with the model, and the interface may change its name"
+    "the guest's driver supports only virtio 0.9 and this address is a PCI Express port: the "
+    "address must change with the model, and the interface may be renamed"
 )
-_NEEDS_DRIVER = "Windows has no virtio driver of its own: install NetKVM from virtio-win first"
-_UNKNOWN = "whether the guest has a virtio driver is not known; without one it loses its network"
+_NEEDS_DRIVER = "Windows does not include a virtio driver: install NetKVM from virtio-win first"
+_UNKNOWN = "the guest may have no virtio driver; without one it loses its network"
 _DISK_ONLY = (
-    "it is not known that this guest is not Windows without NetKVM, which a virtio disk does not "
-    "show; without a driver it loses its network"
+    "the guest may be Windows without NetKVM, which a virtio disk does not rule out; without a "
+    "driver it loses its network"
 )
 _ENCRYPTED = (
-    "the guest's memory is encrypted: a virtio device that it is to share with needs iommu='on' "
-    "as well, unless libvirt and QEMU set it themselves"
+    "the guest's memory is encrypted: a virtio device also needs iommu='on', unless libvirt and "
+    "QEMU set it themselves"
 )
 _STAGED = "Power the guest off and on; a reboot inside the guest keeps the old device."
 _OWN_ROM = (
-    "its boot ROM is for the device it is now: without it, which `vnicaudit plan` removes with the "
-    "model, QEMU gives virtio its own; with it the guest no more boots from the network"
+    "its boot ROM is for the present model: `vnicaudit plan` removes it with the model, and QEMU "
+    "then uses its own ROM for virtio; if the ROM stays, the guest no longer boots from the network"
 )
 _OTHER_ROM = (
-    "its boot ROM, a file of the owner's, is for the device it is now: what the guest boots by it "
-    "it would not boot with virtio"
+    "its boot ROM, a custom file, is for the present model: with virtio the guest could not boot "
+    "with it"
 )
 _BEHIND = "; {} set behind libvirt's settings, which no virtio NIC has"
 _FIRST_GLOBAL = RemoveBehind(before_virtio=True)
@@ -144,7 +145,7 @@ def _by_readiness(subject: Subject, severity: Severity) -> VirtioConversion:
     if readiness == "not-supported":
         note = "; review: this guest is known not to support virtio"
         return VirtioConversion("low", note, None, _LEAVE)
-    note = "; review: it is not known whether this guest supports virtio"
+    note = "; review: this guest may not support virtio"
     return VirtioConversion("low", note, _change(subject, "virtio", _UNKNOWN, safe=False))
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.location import Location
@@ -228,6 +229,8 @@ class Domain(msgspec.Struct, frozen=True):
     """Of the libvirt that started it, where known, by the same."""
     has_name: bool = True
     """False: its description has no name, and ``name`` is what such a domain is called."""
+    comments: tuple[AcceptingComment, ...] = ()
+    """Comments of its file that accept findings."""
 
     @property
     def nova_uuid(self) -> str | None:

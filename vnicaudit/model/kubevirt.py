@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.location import Location
 
@@ -64,6 +65,8 @@ class Preference(msgspec.Struct, frozen=True):
     :class:`~vnicaudit.model.domain.DomainConfig`."""
     places: tuple[tuple[str, Location], ...] = ()
     """Field -> where it is set."""
+    comments: tuple[AcceptingComment, ...] = ()
+    """Comments of its file that accept findings."""
 
     def place(self, field: str | None) -> Location:
         """Where a field is set; the preference itself where it is not."""

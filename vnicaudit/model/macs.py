@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.location import Location
 from vnicaudit.model.owner import Owner
 
@@ -43,6 +44,8 @@ class NicSeen(msgspec.Struct, frozen=True, array_like=True):
     suppressions: tuple[str, ...] = ()
     has_name: bool = True
     """False: its guest has no name, and ``domain`` says so."""
+    comments: tuple[AcceptingComment, ...] = ()
+    """Comments of its file that accept findings."""
 
     @property
     def label(self) -> str:

@@ -60,7 +60,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     connections: int = 1
     """Streams, connections or sockets, over all generators."""
     generators: int = 1
-    """Generator processes on the peer."""
+    """Number of generator processes on the peer."""
     size: int | None = None
     """Bytes of a message; None: the engine's own."""
     seconds: float = 10.0

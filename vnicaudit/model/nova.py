@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.location import Location
 from vnicaudit.model.nova_options import KnownOption, Release
 
@@ -166,6 +167,8 @@ class NovaConfig(msgspec.Struct, frozen=True, dict=True):
     complete: bool = True
     compute: bool = False
     rest_checksum: int = 0
+    comments: tuple[AcceptingComment, ...] = ()
+    """Comments of its file that accept findings."""
 
     @cached_property
     def index(self) -> NovaIndex:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.guest_words import S390, Readiness
 from vnicaudit.model.location import Location
 
@@ -91,6 +92,8 @@ class Image(msgspec.Struct, frozen=True):
     :attr:`~vnicaudit.model.domain.DomainConfig.readiness` and by the same judgement."""
     proven: bool = False
     """A server that was made of it, and is no Windows, has run with virtio."""
+    comments: tuple[AcceptingComment, ...] = ()
+    """Comments of its file that accept findings."""
 
     @property
     def vif_model(self) -> str | None:
@@ -162,6 +165,8 @@ class Flavor(msgspec.Struct, frozen=True):
     id: str | None = None
     servers: int | None = None
     """How many servers have it, of those that can be seen; None: nobody counted."""
+    comments: tuple[AcceptingComment, ...] = ()
+    """Comments of its file that accept findings."""
 
     def property(self, name: str) -> Property | None:
         """The one that is in effect: the last of several."""

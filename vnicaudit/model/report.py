@@ -10,7 +10,7 @@ import msgspec
 from vnicaudit.model.coverage import Coverage
 from vnicaudit.model.effective import Resolved
 from vnicaudit.model.failure import FailureKind
-from vnicaudit.model.finding import Crashed, Finding, Severity, Skipped
+from vnicaudit.model.finding import Confidence, Crashed, Finding, Severity, Skipped
 from vnicaudit.model.location import Location
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.owner import Keeper
@@ -118,7 +118,11 @@ class Suppressed(msgspec.Struct, frozen=True):
     finding: Finding
     reason: str
     source: str
-    """Where the suppression stands: a configuration file, the domain's metadata, a baseline."""
+    """Where the suppression stands: a configuration file, the domain's metadata, a comment."""
+    owner: str = ""
+    """Who answers for it; empty: nobody said."""
+    until: str = ""
+    """The last day it holds (ISO 8601); empty: for ever."""
 
 
 class Placed(msgspec.Struct, frozen=True):
@@ -190,6 +194,26 @@ class RuleInfo(msgspec.Struct, frozen=True):
     settings: tuple[RuleSetting, ...] = ()
 
 
+class ReportRequest(msgspec.Struct, frozen=True):
+    """Which findings, rules and files a report was asked for: what is not in it may have been left
+    out. ``*`` stands for values that are not told (``--redact``).
+
+    ``rules``: ids of those that ran. ``severities`` and ``owners``: empty where all are reported.
+    ``baseline``: the file of known findings. ``exclude``: patterns of files. ``changed_since``:
+    only files that differ from a Git revision were read. ``servers``: options by which only some
+    servers of a cloud were (``--project mail``).
+    """
+
+    rules: tuple[str, ...] = ()
+    severities: tuple[Severity, ...] = ()
+    min_confidence: Confidence = "low"
+    owners: tuple[str, ...] = ()
+    baseline: str = ""
+    exclude: tuple[str, ...] = ()
+    changed_since: bool = False
+    servers: tuple[str, ...] = ()
+
+
 class RunInfo(msgspec.Struct, frozen=True):
     """Facts of an audit that are known when it begins."""
 
@@ -198,6 +222,8 @@ class RunInfo(msgspec.Struct, frozen=True):
     """UTC, RFC 3339."""
     rules: Callable[[], tuple[RuleInfo, ...]]
     """The rules of this run, called by the writers that list them: it loads every rule."""
+    request: ReportRequest | None = None
+    """None: it is not known."""
 
 
 class Summary(msgspec.Struct, frozen=True):

@@ -82,10 +82,12 @@ WELL: frozenset[ForeseenOutcome] = frozenset({"would-change", "already"})
 
 class Foreseen(msgspec.Struct, frozen=True):
     """How a unit would end: nothing was changed. ``message`` says why it would not be begun,
-    ``codes`` say that to machines; ``steps``: those of the plan that it is about."""
+    ``codes`` say that to machines; ``steps``: those of the plan that it is about. ``place`` is the
+    file, or else the target, that it is in."""
 
     name: str
     outcome: ForeseenOutcome
     message: str = ""
     codes: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
+    place: str = ""

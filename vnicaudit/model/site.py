@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.location import Location
 from vnicaudit.model.nova import PciEntry
 
@@ -43,6 +44,8 @@ class SiteNode(msgspec.Struct, frozen=True):
     host: str
     values: tuple[NodeValue, ...]
     devices: tuple[PciEntry, ...] | None = None
+    comments: tuple[AcceptingComment, ...] = ()
+    """Comments of its file that accept findings."""
 
 
 class Difference(msgspec.Struct, frozen=True):

@@ -24,7 +24,7 @@ from vnicaudit.remedy.reading import JudgedFile, Key, key_of
 
 _PREFERS = {"model": "interface_model"}
 """Field of a change -> what a preference's record calls it."""
-_PLACES = {"location", "places"}
+_PLACES = {"location", "places", "comments"}
 _SWITCHED = ("queues", "multiqueue")
 """Fields that a manifest sets for all NICs of a domain."""
 _FIELDS = frozenset(field.name for field in fields(NicConfig))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from vnicaudit.audit.reading.files import MAX_BYTES
+from vnicaudit.audit.reading.files import MAX_BYTES, real_path
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
@@ -21,7 +21,8 @@ from vnicaudit.remedy.replacing import replace_file
 
 class FileFixed(NamedTuple):
     """The result of fixing one file. ``before`` and ``after`` are its text where it changes, else
-    empty; ``error`` says why a file with findings could not be checked again."""
+    empty; ``error`` says why a file with findings could not be checked again; ``backup`` is the
+    copy of the old file, where one was to be kept."""
 
     path: str
     before: str = ""
@@ -30,6 +31,7 @@ class FileFixed(NamedTuple):
     refused: tuple[RefusedFix, ...] = ()
     unsafe: int = 0
     error: str = ""
+    backup: str = ""
 
 
 def files_with_changes(
@@ -57,22 +59,25 @@ def fix_files(
     *,
     include_unsafe: bool,
     write: bool,
+    backup: bool = False,
     targets: Sequence[str] = (),
 ) -> Iterator[FileFixed]:
     """Fix each file, as :func:`files_with_changes` names them for ``targets``. ``write`` False: say
-    what would become of it. A file that a link leads to, and that is in no target, is left out."""
+    what would become of it; ``backup``: keep a copy of each that changes. A file that a link leads
+    to, and that is in no target, is left out."""
     preferences = frozenset(os.path.abspath(path) for path, of_one in paths.items() if of_one)
     tops = frozenset(map(os.path.realpath, targets))
     named = frozenset(targets)
     for path in paths:
-        if targets and path not in named and not _is_within(real := os.path.realpath(path), tops):
+        real = os.path.realpath(real_path(path))
+        if targets and path not in named and not _is_within(real, tops):
             yield FileFixed(
                 path, error=f"a link leads out of the target, to {real}: name that file"
             )
             continue
         try:
             outcome = fixed(
-                _content(path),
+                file_content(path),
                 path,
                 work,
                 writers,
@@ -82,7 +87,8 @@ def fix_files(
         except OSError as error:
             yield FileFixed(path, error=error.strerror or str(error))
             continue
-        yield _replaced(path, outcome) if write else file_result(path, outcome)
+        replaced = _replaced(path, outcome, backup=backup) if write else None
+        yield replaced or file_result(path, outcome)
 
 
 def _is_within(real: str, tops: frozenset[str]) -> bool:
@@ -114,10 +120,11 @@ def file_result(path: str, outcome: FixedText) -> FileFixed:
     return FileFixed(path, *texts, len(outcome.changes), refused, unsafe)
 
 
-def _replaced(path: str, outcome: FixedText) -> FileFixed:
+def _replaced(path: str, outcome: FixedText, *, backup: bool) -> FileFixed:
+    copy = ""
     if outcome.before != outcome.after:
         try:
-            replace_file(path, outcome.before, outcome.after)
+            copy = replace_file(real_path(path), outcome.before, outcome.after, backup=backup)
             _note_replaced(outcome)
         except RefusedError as error:
             code: FixRefusal = "cannot-be-written"
@@ -125,7 +132,7 @@ def _replaced(path: str, outcome: FixedText) -> FileFixed:
                 code = "changed-meanwhile"
             lost = (RefusedFix(finding, str(error), code) for finding in outcome.changes)
             return FileFixed(path, refused=(*outcome.refused, *lost), unsafe=outcome.unsafe)
-    return file_result(path, outcome)
+    return file_result(path, outcome)._replace(backup=copy)
 
 
 def _note_replaced(outcome: FixedText) -> None:
@@ -133,7 +140,7 @@ def _note_replaced(outcome: FixedText) -> None:
         outcome.writer.note_replaced(outcome.before, outcome.after)
 
 
-def _content(path: str) -> bytes:
+def file_content(path: str) -> bytes:
     """The file, as far as anything is read that could be changed: a save image is larger."""
-    with open_regular(path) as stream:
+    with open_regular(real_path(path)) as stream:
         return stream.read(MAX_BYTES)

@@ -19,7 +19,7 @@ from vnicaudit.model.reasons import FixRefusal
 from vnicaudit.model.refs import nic_index
 from vnicaudit.remedy.check import MadeChange, objection
 from vnicaudit.remedy.contract import PlatformWriter, Writers
-from vnicaudit.remedy.reading import Key, Reader
+from vnicaudit.remedy.reading import JudgedFile, Key, Reader
 from vnicaudit.text.edits import Edit, OverlappingEditsError, applied
 
 _TRIES = 256
@@ -116,17 +116,7 @@ class _Rounds:
         )
 
     def _candidates(self) -> list[tuple[MadeChange, PlatformWriter]]:
-        """Every change that is proposed for this text, and what can make it."""
-        found: list[tuple[MadeChange, PlatformWriter]] = []
-        for number, one in enumerate(self._reading.audited_items):
-            writer = self._writers(one.item)
-            if writer is None:
-                continue
-            for finding in one.audited.findings:
-                if finding.change is not None and self._reader.work.selects(finding):
-                    made = MadeChange(number, finding, finding.change)
-                    found.append((made, writer))
-        return found
+        return candidates(self._reading, self._reader.work, self._writers)
 
     def _batch(self, at_once: int | None) -> list[_Try]:
         """The next changes: one for each NIC, or each name of an option, as many as are to be
@@ -136,7 +126,7 @@ class _Rounds:
         for made, writer in self._candidates():
             place = (
                 made.subject,
-                _changed_place(self._reading.audited_items[made.subject].item, made),
+                changed_place(self._reading.audited_items[made.subject].item, made),
             )
             if place in taken or not self._may_make(made):
                 continue
@@ -157,7 +147,7 @@ class _Rounds:
             self._refuse(made, "returns", "it comes back when others are fixed")
             return None
         try:
-            _check_owner(self._reading.audited_items[made.subject].item, writer)
+            check_owner(self._reading.audited_items[made.subject].item, writer)
             place = made.finding.location
             edits = writer.edits_for(self._data, place, made.change)
         except RefusedError as error:
@@ -191,7 +181,22 @@ class _Rounds:
         self._refused[made.key] = RefusedFix(made.finding, reason, code)
 
 
-def _changed_place(item: Item, made: MadeChange) -> object:
+def candidates(
+    reading: JudgedFile, work: AuditWork, writers: Writers
+) -> list[tuple[MadeChange, PlatformWriter]]:
+    """Every change that is proposed for a text, and what can make it."""
+    found: list[tuple[MadeChange, PlatformWriter]] = []
+    for number, one in enumerate(reading.audited_items):
+        writer = writers(one.item)
+        if writer is None:
+            continue
+        for finding in one.audited.findings:
+            if finding.change is not None and work.selects(finding):
+                found.append((MadeChange(number, finding, finding.change), writer))
+    return found
+
+
+def changed_place(item: Item, made: MadeChange) -> object:
     """The place that a change is made to: a NIC, by its number; in a configuration an option, by
     its section and name, as another change of it may affect the same lines."""
     if not isinstance(item, NovaConfig):
@@ -200,9 +205,9 @@ def _changed_place(item: Item, made: MadeChange) -> object:
     return option and option.written
 
 
-def _check_owner(item: Item, writer: PlatformWriter) -> None:
+def check_owner(item: Item, writer: PlatformWriter) -> None:
     """Raises OwnedError for a definition that another program writes."""
     if not isinstance(item, Domain) or not writer.OWNER_REWRITES:
         return
     if name := rewritten_by(item.declared.owner):
-        raise OwnedError(f"the definition is {name}'s, which writes it anew: change it there")
+        raise OwnedError(f"the definition is {name}'s, which rewrites it: change it there")

@@ -14,14 +14,16 @@ import stat
 import tempfile
 from pathlib import Path
 
+from vnicaudit.base.new_file import BACKUP
 from vnicaudit.base.opening import open_regular
 from vnicaudit.base.private_files import sync_folder
 from vnicaudit.errors import RefusedError
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 
-def replace_file(path: str, before: bytes, after: bytes) -> None:
+def replace_file(path: str, before: bytes, after: bytes, *, backup: bool = False) -> str:
     """``path`` gets the content ``after``, with the owner, mode and extended attributes it had.
+    Returns the name of the copy of the old file; empty without ``backup``.
 
     Raises RefusedError, with the file as it was, where it does not hold ``before`` any more, may
     not be written, has other names (hard links, which would keep the old content), or where
@@ -31,18 +33,36 @@ def replace_file(path: str, before: bytes, after: bytes) -> None:
     try:
         status = os.stat(real)
         _check(real, status)
-        part = _written_beside(real, after, status)
-        try:
+        with contextlib.ExitStack() as on_failure:
+            copy = _backup(real, before, status) if backup else ""
+            on_failure.callback(_remove, copy)
+            part = _written_beside(real, after, status)
+            on_failure.callback(_remove, part)
             _check_unchanged(real, before, status)
             os.replace(part, real)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(part)
-            raise
+            on_failure.pop_all()
         with contextlib.suppress(OSError):  # the content is on disk; the new name costs no more
             sync_folder(Path(os.path.dirname(real)))
     except OSError as error:
         raise RefusedError(f"the file cannot be written: {error.strerror or error}") from None
+    return copy
+
+
+def _remove(name: str) -> None:
+    if name:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+
+
+def _backup(real: str, before: bytes, status: os.stat_result) -> str:
+    """The name of a copy beside the file, like it in all; no older copy is written over."""
+    name, number = f"{real}{BACKUP}", 1
+    while os.path.lexists(name):
+        number += 1
+        name = f"{real}{BACKUP}{number}"
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    _fill(descriptor, name, before, real, status)
+    return name
 
 
 def _check(real: str, status: os.stat_result) -> None:
@@ -59,17 +79,21 @@ def _check(real: str, status: os.stat_result) -> None:
 def _written_beside(real: str, after: bytes, status: os.stat_result) -> str:
     """The name of a new file with that content, in all else like the old one."""
     descriptor, part = tempfile.mkstemp(prefix=".vnicaudit-", dir=os.path.dirname(real))
+    _fill(descriptor, part, after, real, status)
+    return part
+
+
+def _fill(descriptor: int, name: str, content: bytes, real: str, status: os.stat_result) -> None:
+    """Write a new file, in all but its content like the old one; it goes where that fails."""
     try:
         with open(descriptor, "wb") as stream:
-            stream.write(after)
+            stream.write(content)
             stream.flush()
             _made_alike(stream.fileno(), real, status)
             os.fsync(stream.fileno())
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(part)
+        _remove(name)
         raise
-    return part
 
 
 def _made_alike(descriptor: int, real: str, status: os.stat_result) -> None:

@@ -24,12 +24,14 @@ from vnicaudit.model.report import (
     Layer,
     NicRow,
     NotFixed,
+    ReportRequest,
     ServerName,
     Summary,
     Suppressed,
     TargetResult,
     Tool,
 )
+from vnicaudit.reports.subjects import FileSubject, Fixable, fixable, rule_page, subject_of
 
 
 class FileNicRef(msgspec.Struct, frozen=True):
@@ -66,6 +68,14 @@ class FileFinding(msgspec.Struct, frozen=True):
     fix: str = ""
     related: tuple[Location, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    subject: FileSubject | None = None
+    """What it is about; null in reports of older releases."""
+    fixable: Fixable | None = None
+    """``safe`` or ``unsafe``: there is a ``change`` that this program can make; ``by-hand``: there
+    is none. Null in reports of older releases."""
+    docs_url: str | None = None
+    """The page on the rule; null where the setting ``docs-url`` does not say where the pages
+    are."""
 
 
 class FileSkipped(msgspec.Struct, frozen=True):
@@ -90,6 +100,10 @@ class FileSuppressed(msgspec.Struct, frozen=True):
     finding: FileFinding
     reason: str
     source: str
+    owner: str = ""
+    """Who answers for it; empty: nobody said."""
+    until: str = ""
+    """The last day it holds; empty: for ever."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +112,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     schema: Literal["vnicaudit.report/1"] = REPORT_SCHEMA
     tool: Tool
     started: str
+    request: ReportRequest | None = None
+    """What it was asked for; not there in reports of older releases."""
     finished: str
     targets: tuple[TargetResult, ...]
     findings: tuple[FileFinding, ...]
@@ -145,12 +161,14 @@ def flat(ref: Ref) -> FileNicRef:
     return FileNicRef(ref.name, ref.id)
 
 
-def written_finding(one: Finding) -> FileFinding:
-    """A finding as files have it."""
+def written_finding(one: Finding, judged: str, docs_url: str = "") -> FileFinding:
+    """A finding as files have it. ``judged``: the name of what was judged; ``docs_url``: where the
+    documentation is."""
     return FileFinding(
         one.rule, one.name, one.severity, one.confidence, one.message, flat(one.about),
         one.location, name_of(one.owner), one.change, one.fingerprint, one.fix, one.related,
-        one.fixes,
+        one.fixes, subject_of(one.about, judged), fixable(one),
+        rule_page(docs_url, one.rule) or None,
     )  # fmt: skip
 
 
@@ -164,18 +182,20 @@ def written_crash(one: Crashed) -> FileCrashed:
     return FileCrashed(one.rule, flat(one.about), one.error)
 
 
-def written_suppressed(one: Suppressed) -> FileSuppressed:
+def written_suppressed(one: Suppressed, judged: str, docs_url: str = "") -> FileSuppressed:
     """A finding that somebody accepted, as files have it."""
-    return FileSuppressed(written_finding(one.finding), one.reason, one.source)
+    finding = written_finding(one.finding, judged, docs_url)
+    return FileSuppressed(finding, one.reason, one.source, one.owner, one.until)
 
 
-def written_explanation(one: Explanation) -> FileExplanation:
+def written_explanation(one: Explanation, docs_url: str = "") -> FileExplanation:
     """An explanation as its file has it."""
+    judged = one.nic.domain
     return converted(
         one,
         FileExplanation,
-        findings=tuple(map(written_finding, one.findings)),
-        suppressed=tuple(map(written_suppressed, one.suppressed)),
+        findings=tuple(written_finding(each, judged, docs_url) for each in one.findings),
+        suppressed=tuple(written_suppressed(each, judged, docs_url) for each in one.suppressed),
         skipped=tuple(map(written_skip, one.skipped)),
         crashed=tuple(map(written_crash, one.crashed)),
     )

@@ -9,6 +9,8 @@ from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
 from vnicaudit.model.refs import Ref, nic_index
 from vnicaudit.reports.safe import safe
+from vnicaudit.reports.subjects import kind_of
+from vnicaudit.text.edits import Replacement
 
 
 def location_of(finding: Finding) -> dict[str, object]:
@@ -42,12 +44,24 @@ def artifact(file: str, line: int | None, column: int | None = None) -> dict[str
     return place
 
 
+def replacement(one: Replacement) -> dict[str, object]:
+    """A ``replacement``: an empty region is an insertion, no content a removal."""
+    region = {
+        "startLine": one.start.line,
+        "startColumn": one.start.column,
+        "endLine": one.end.line,
+        "endColumn": one.end.column,
+    }
+    content = {"insertedContent": {"text": one.new}} if one.new else {}
+    return {"deletedRegion": region, **content}
+
+
 def _logical(ref: Ref) -> list[dict[str, object]]:
     if ref.name is None:
         return []
     name, index = safe(ref.name), nic_index(ref)
     if index is None:
-        return [{"name": name, "fullyQualifiedName": name, "kind": "domain"}]
+        return [{"name": name, "fullyQualifiedName": name, "kind": kind_of(ref)}]
     nic = f"NIC {index}"
     return [{"name": nic, "fullyQualifiedName": f"{name}/{nic}", "kind": "nic"}]
 

@@ -10,23 +10,28 @@ rows then) and ``writer(options)``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import msgspec
 
-from vnicaudit.model.finding import Confidence
-from vnicaudit.model.page_memory import PageMemory
+from vnicaudit.model.finding import Confidence, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.text.edits import Replacement
 
 if TYPE_CHECKING:
     from vnicaudit.knowledge.fixes.owners import Wordings
+    from vnicaudit.model.page_memory import PageMemory
 
 
 View = Literal["auto", "short", "full"]
 VIEWS: tuple[View, ...] = get_args(View)
 SortBy = Literal["severity", "number", "name"]
 SORT_BY: tuple[SortBy, ...] = get_args(SortBy)
+
+
+Replacements = Callable[[Finding], Sequence[Replacement]]
+"""How a finding is fixed in the file that it names; empty where it cannot be."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -48,6 +53,10 @@ class Options(msgspec.Struct, frozen=True):
     view: View = "full"
     sort: SortBy = "severity"
     most: int | None = None
+    docs_url: str = ""
+    """Where the documentation is published; empty: nobody said."""
+    replacements: Replacements | None = None
+    """None: nothing is known of the files."""
     memory: Callable[[], PageMemory] | None = None
     """Of a fleet, what is known beside its audit: asked when a report begins, and at its end."""
 

@@ -1,16 +1,16 @@
-"""Legacy emulated NIC (rtl8139, ne2k, pcnet and their like).
+"""Legacy emulated NIC (rtl8139, ne2k, pcnet or similar).
 
 ## What is wrong
 
-The NIC is one of the 10/100 Mb/s chips of the 1990s, emulated by QEMU. Its tap device has no
-vnet header, so neither checksums nor segmentation are offloaded: QEMU copies every frame, one by
-one, and each costs the guest an exit or several.
+QEMU emulates a 10/100 Mb/s network chip from the 1990s. Its tap device has no vnet header, so
+neither checksums nor segmentation are offloaded. QEMU copies every frame on its own, and each frame
+costs the guest at least one VM exit.
 
 ## Why it matters
 
 A Swiss cloud measured 132 Mb/s on rtl8139 and 7.81 Gb/s on virtio with vhost (iperf, one TCP
-stream, 10 s). Its DNS servers answered 18,000 queries per second on emulation and 45,800 on
-virtio, with 2 vCPUs each; on emulation the second vCPU made them slower than one (21,000).
+stream, 10 s). With 2 vCPUs each, its DNS servers answered 18,000 queries per second on emulation
+and 45,800 on virtio; on emulation, adding the second vCPU made them slower than one alone (21,000).
 Source: A. Scicchitano, SWITCH, "Improving network performance within the cloud".
 
 ## Bad
@@ -33,29 +33,34 @@ Source: A. Scicchitano, SWITCH, "Improving network performance within the cloud"
 
 ## Fix
 
-Change the model to virtio; keep the MAC address and, on PCI machines, the address. The guest must
-have the driver: Linux has it since 2.6.25, Windows needs NetKVM from virtio-win.
+Change the model to virtio. Keep the MAC address and, on PCI machines, the PCI address. The guest
+needs the driver: Linux has had it since 2.6.25; Windows needs NetKVM from virtio-win.
 
 ## Fix safety
 
-Safe where the guest is known to drive virtio: another virtio NIC, or an operating system that is
-known to have the driver or is not Windows and has a virtio disk. A virtio disk alone does not show
-that the guest is not Windows without NetKVM: the severity stays, and the change is unsafe. A guest
-whose driver knows virtio 0.9 only gets a conventional PCI slot or `virtio-transitional`; where its
-present address is a PCI Express port the change is unsafe. Unsafe as well: Windows until NetKVM is
-installed, and every guest of which nothing is known. RHEL and CentOS 7 name virtio NICs `ethN`, so
-the interface may change its name even at the same address.
+Safe when the guest is known to support virtio: it has another virtio NIC, its operating system is
+known to include the driver, or it has a virtio disk and is known not to be Windows.
+
+A virtio disk alone is not enough, because a Windows guest can have one without NetKVM: the severity
+stays the same, but the change is unsafe. The change is also unsafe on Windows until NetKVM is
+installed, and when nothing is known about the guest.
+
+A guest whose driver supports only virtio 0.9 needs a conventional PCI slot or
+`virtio-transitional`. If its current address is on a PCI Express port, the change is unsafe.
+
+RHEL and CentOS 7 name virtio NICs `ethN`, so the interface may be renamed even if the address stays
+the same.
 
 ## When it does not fire
 
-* Where nothing says that the guest has a virtio driver, or the guest is known to have none, the
-  finding is *low*: review it, do not convert blindly.
-* A NIC whose link is down is reported as *low*: it carries no traffic.
-* On s390x VNIC008 speaks instead: these models do not exist there.
-* Where no model is declared and libvirt's default is meant, VNIC006 speaks instead; but not of a
-  server of OpenStack, which gets it where nova.conf of its compute node says so (VNIC060).
+* Reported as *low* when nothing shows that the guest has a virtio driver, or when it is known to
+  have none: review it, do not convert it blindly.
+* Reported as *low* when the NIC's link is down: it carries no traffic.
+* On s390x, where these models do not exist: see VNIC008.
+* When no model is declared and libvirt's default applies: see VNIC006. OpenStack servers are still
+  reported here: they get the default because of nova.conf on their compute node (VNIC060).
 * On assigned devices (SR-IOV, `<hostdev>`) and on machines without PCI (isapc).
-* Where it cannot be started (ne2k_isa on PCI): VNIC007.
+* When the guest cannot start with the model (ne2k_isa on PCI): see VNIC007.
 """
 
 from __future__ import annotations

@@ -2,15 +2,15 @@
 
 ## What is wrong
 
-The NIC is an Intel PRO/1000 (82540EM and its kin), emulated by QEMU. libvirt opens its tap
-without a vnet header, so neither checksums nor segmentation are offloaded to the host, and there
-is no vhost: QEMU emulates every frame.
+QEMU emulates an Intel PRO/1000 (82540EM or a relative). libvirt opens its tap without a vnet
+header, so neither checksums nor segmentation are offloaded to the host. There is no vhost either:
+QEMU handles every frame itself.
 
 ## Why it matters
 
-248 Mb/s on e1000 against 7.81 Gb/s on virtio with vhost, same cloud, one TCP stream, 10 s.
-Source: A. Scicchitano, SWITCH, "Improving network performance within the cloud". It looks like a
-gigabit card to the guest, which is why it is rarely suspected.
+e1000 reached 248 Mb/s where virtio with vhost reached 7.81 Gb/s, in the same cloud with one TCP
+stream for 10 s. Source: A. Scicchitano, SWITCH, "Improving network performance within the cloud".
+The guest sees a gigabit card, so few people suspect it.
 
 ## Bad
 
@@ -32,21 +32,21 @@ gigabit card to the guest, which is why it is rarely suspected.
 
 ## Fix
 
-Change the model to virtio; keep the MAC address and, on PCI machines, the address.
+Change the model to virtio. Keep the MAC address and, on PCI machines, the PCI address.
 
 ## Fix safety
 
-As for VNIC001: safe where the guest is known to drive virtio, unsafe on Windows until NetKVM from
-virtio-win is installed (boot once with a second, virtio NIC; a static address stays with the old
-adapter and must be set again), unsafe where nothing is known of the guest.
+As for VNIC001: safe when the guest is known to support virtio, unsafe when nothing is known about
+the guest, and unsafe on Windows until NetKVM from virtio-win is installed. To install it, boot once
+with a second, virtio NIC. A static IP address stays with the old adapter and must be set again.
 
 ## When it does not fire
 
-* Where nothing says that the guest has a virtio driver, or the guest is known to have none (an
-  appliance, say), the finding is *low*: review it.
-* A NIC whose link is down is reported as *low*.
-* On s390x VNIC008 speaks instead: e1000 does not exist there.
-* e1000e and igb are VNIC003: they do have offloads.
+* Reported as *low* when nothing shows that the guest has a virtio driver, or when it is known to
+  have none (an appliance, for example): review it.
+* Reported as *low* when the NIC's link is down.
+* On s390x, where e1000 does not exist: see VNIC008.
+* On e1000e and igb, which do have offloads: see VNIC003.
 """
 
 from __future__ import annotations

@@ -2,18 +2,19 @@
 
 ## What is wrong
 
-The NIC is an Intel 82574L (e1000e) or 82576 (igb), emulated by QEMU. libvirt gives its tap a vnet
-header, so checksum and segmentation offloads reach the host; but the packet path is QEMU's
-emulation of the chip, without vhost.
+QEMU emulates an Intel 82574L (e1000e) or 82576 (igb). libvirt gives its tap a vnet header, so
+checksum and segmentation offloads reach the host. But QEMU still emulates the chip for every
+packet, without vhost.
 
 ## Why it matters
 
-The vnet header makes it far better than e1000, whose 248 Mb/s against virtio's 7.81 Gb/s
-(A. Scicchitano, SWITCH) do not apply here; hence *medium*. What is missing is what vhost gives:
-without it each packet goes through QEMU. Often nobody chose it: virt-install takes
-e1000e on q35 for systems it does not know, and Nova takes it for images whose `os_distro` is a
-libosinfo id (387 systems that could drive virtio get an emulated NIC that way, osinfo-db
-20250619).
+Thanks to the vnet header this NIC is far better than e1000. The 248 Mb/s of e1000 against 7.81 Gb/s
+of virtio (A. Scicchitano, SWITCH) do not apply here, so the severity is only *medium*. What is
+missing is vhost: without it every packet goes through QEMU.
+
+Often nobody chose this model. virt-install picks e1000e on q35 for operating systems it does not
+know. Nova picks it for images whose `os_distro` is a libosinfo id: 387 systems that support virtio
+get an emulated NIC that way (osinfo-db 20250619).
 
 ## Bad
 
@@ -35,20 +36,20 @@ libosinfo id (387 systems that could drive virtio get an emulated NIC that way, 
 
 ## Fix
 
-Change the model to virtio; keep the MAC address and the address.
+Change the model to virtio. Keep the MAC address and the PCI address.
 
 ## Fix safety
 
-As for VNIC001. e1000e and igb are on PCI Express: a guest whose driver knows virtio 0.9 only
+As for VNIC001. e1000e and igb sit on PCI Express: a guest whose driver supports only virtio 0.9
 needs `virtio-transitional` at another address, and that change is unsafe.
 
 ## When it does not fire
 
-* Where nothing says that the guest has a virtio driver, or the guest is known to have none, the
-  finding is *low*; so it is where the link is down.
-* igb is sometimes chosen to test SR-IOV inside a guest, which no definition tells: confidence is
-  medium. Suppress it there, with that reason.
-* On s390x VNIC008 speaks instead.
+* Reported as *low* when nothing shows that the guest has a virtio driver, when it is known to have
+  none, or when the link is down.
+* With medium confidence on igb: some people choose it to test SR-IOV inside a guest, which the
+  definition does not show. Suppress the finding there and give that reason.
+* On s390x: see VNIC008.
 """
 
 from __future__ import annotations

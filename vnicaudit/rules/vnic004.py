@@ -1,15 +1,15 @@
-"""vmxnet3, VMware's paravirtual NIC, on QEMU.
+"""VMware's paravirtual NIC (vmxnet3) on QEMU.
 
 ## What is wrong
 
-vmxnet3 is fast on VMware, where the hypervisor drives it. On QEMU it is emulated in userspace:
-it has a vnet header and thus offloads, but never vhost.
+vmxnet3 is fast on VMware, where the hypervisor supports it. QEMU emulates it in userspace: it has a
+vnet header and therefore offloads, but never vhost.
 
 ## Why it matters
 
-It is what an imported VMware guest is left with, and its name suggests that nothing needs doing.
-Every packet goes through QEMU, where virtio's goes through the kernel (7.81 Gb/s in the
-measurement of A. Scicchitano, SWITCH; vmxnet3 was not part of it).
+A guest imported from VMware usually keeps this model, and the name suggests that nothing needs
+doing. Every packet goes through QEMU; with virtio it goes through the kernel. Virtio with vhost
+reached 7.81 Gb/s in a measurement that did not include vmxnet3 (A. Scicchitano, SWITCH).
 
 ## Bad
 
@@ -31,19 +31,19 @@ measurement of A. Scicchitano, SWITCH; vmxnet3 was not part of it).
 
 ## Fix
 
-Install the virtio driver in the guest if it lacks it, then change the model to virtio; keep the
-MAC address and the address.
+Install the virtio driver in the guest if it is missing, then change the model to virtio. Keep the
+MAC address and the PCI address.
 
 ## Fix safety
 
-As for VNIC001: safe where the guest is known to drive virtio.
+As for VNIC001: safe when the guest is known to support virtio.
 
 ## When it does not fire
 
-* A domain just imported from VMware, of which nothing says that it has a virtio driver: *low*,
-  review it. So it is where the link is down.
-* In domains that are not QEMU's (`type='vmware'`): there it is the right model.
-* On s390x VNIC008 speaks instead.
+* Reported as *low* when nothing shows that the guest has a virtio driver, as after an import from
+  VMware: review it. Also when the link is down.
+* In domains of other hypervisors (`type='vmware'`), where it is the right model.
+* On s390x: see VNIC008.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""Another emulated NIC (usb-net, spapr-vlan, sunhme), or virtio that libvirt does not know as such.
+"""Another emulated NIC (usb-net, spapr-vlan, sunhme), or virtio under a name libvirt does not know.
 
 ## What is wrong
 
-The NIC is emulated by QEMU, without vhost and without a vnet header. Either it is a device of
-another bus (`usb-net` on USB, `spapr-vlan` on POWER), or the model is QEMU's own name of virtio,
-`virtio-net-pci` and the like: libvirt passes it on, but counts only `virtio`,
-`virtio-transitional` and `virtio-non-transitional` as virtio, and so opens no vhost, sets no
-vnet header and ignores `<driver>`.
+The NIC has neither vhost nor a vnet header. Either QEMU emulates a device on another bus (`usb-net`
+on USB, `spapr-vlan` on POWER), or the model is QEMU's own name for virtio, such as
+`virtio-net-pci`. libvirt passes that name on, but treats only `virtio`, `virtio-transitional` and
+`virtio-non-transitional` as virtio. For any other name it opens no vhost, sets no vnet header and
+ignores `<driver>`.
 
 ## Why it matters
 
-Without a vnet header every frame up to the MTU is handled one by one; virtio with vhost hands the
-kernel segments of up to 64 KiB. For the order of magnitude see VNIC001 (132 Mb/s and 7.81 Gb/s);
-these models were not part of that measurement, hence *medium*.
+Without a vnet header every frame up to the MTU is handled one by one. Virtio with vhost hands the
+kernel segments of up to 64 KiB. VNIC001 shows the order of magnitude (132 Mb/s and 7.81 Gb/s).
+These models were not part of that measurement, so the severity is *medium*.
 
 ## Bad
 
@@ -41,20 +41,20 @@ these models were not part of that measurement, hence *medium*.
 
 ## Fix
 
-Change the model to virtio and keep the MAC address. A NIC from another bus gets a new address.
+Change the model to virtio and keep the MAC address. A NIC on another bus gets a new address.
 
 ## Fix safety
 
-As for VNIC001: safe where the guest is known to drive virtio.
+As for VNIC001: safe when the guest is known to support virtio.
 
 ## When it does not fire
 
-* On ARM boards with a NIC of their own (any machine but `virt`): virtio has no bus there.
-* lan9118, smc91c111 and other parts of boards are left alone everywhere; where they cannot exist
-  VNIC007 speaks.
-* Where nothing says that the guest has a virtio driver, or the guest is known to have none, the
-  finding is *low*; so it is where the link is down.
-* On s390x VNIC008 speaks instead.
+* On ARM boards with an on-board NIC (any machine type except `virt`): they have no bus for virtio.
+* On lan9118, smc91c111 and other board components. On machines where they cannot exist: see
+  VNIC007.
+* Reported as *low* when nothing shows that the guest has a virtio driver, when it is known to have
+  none, or when the link is down.
+* On s390x: see VNIC008.
 """
 
 from __future__ import annotations

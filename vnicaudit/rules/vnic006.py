@@ -2,14 +2,14 @@
 
 ## What is wrong
 
-The definition has no `<model>`. On x86 and POWER libvirt then takes the first of rtl8139, e1000
-and virtio that the QEMU binary has: rtl8139 in QEMU as released, in Debian and in Ubuntu; on `pc`
-and on `q35` alike (measured with libvirt 9.0).
+The definition has no `<model>`. On x86 and POWER libvirt then takes the first of rtl8139, e1000 and
+virtio that the QEMU binary has. With upstream QEMU, Debian and Ubuntu that is rtl8139, on `pc` and
+`q35` alike (measured with libvirt 9.0).
 
 ## Why it matters
 
-One missing line costs a factor of 59: 132 Mb/s on rtl8139, 7.81 Gb/s on virtio (A. Scicchitano,
-SWITCH, where the cause was exactly this).
+One missing line costs a factor of 59: 132 Mb/s on rtl8139, 7.81 Gb/s on virtio. This was the very
+cause of the slow network in that measurement (A. Scicchitano, SWITCH).
 
 ## Bad
 
@@ -30,25 +30,25 @@ SWITCH, where the cause was exactly this).
 
 ## Fix
 
-Add `<model type='virtio'/>`, in the template the definition comes from as well.
+Add `<model type='virtio'/>`, also in the template that the definition comes from.
 
 ## Fix safety
 
-As for VNIC001: safe where the guest is known to drive virtio.
+As for VNIC001: safe when the guest is known to support virtio.
 
 ## When it does not fire
 
-* In XML that libvirt wrote: it fills in the default when a domain is defined, and VNIC001 or
-  VNIC002 judge what it filled in.
-* Where the default is virtio: s390x, the `virt` machines of ARM, RISC-V and LoongArch, and the
-  interface types vdpa and vhostuser.
-* On other architectures and on assigned devices. Where the definition names no architecture, an
-  emulator named `qemu-system-…`, or a machine that one architecture alone has (`q35`, `pseries`,
-  `s390-ccw-virtio`), tells it: libvirt refuses the definition on a host of another one. Otherwise
-  the rule is skipped.
-* Where nothing says that the guest has a virtio driver, or it is known to have none, or its link
-  is down, the finding is *low*, as that of a written rtl8139 is.
-* Confidence is medium: RHEL's QEMU may lack the emulated models, which leaves virtio.
+* On XML that libvirt wrote: libvirt fills in the default when a domain is defined, and VNIC001 or
+  VNIC002 judge the result.
+* When the default is virtio: on s390x, on the `virt` machines of ARM, RISC-V and LoongArch, and for
+  the interface types vdpa and vhostuser.
+* On other architectures and on assigned devices.
+* Skipped when the architecture is unknown. If the definition does not name it, it follows from an
+  emulator named `qemu-system-…`, or from a machine type that only one architecture has (`q35`,
+  `pseries`, `s390-ccw-virtio`): a host of another architecture refuses the definition.
+* Reported as *low*, like an explicit rtl8139, when nothing shows that the guest has a virtio
+  driver, when it is known to have none, or when the link is down.
+* Confidence is medium: RHEL's QEMU may lack the emulated models, and the default is virtio then.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     found = to_virtio(subject, RULE.severity)
     where = f"{subject.arch} {subject.domain.machine or ''}".strip()
     yield found.problem(
-        f"no model is declared: on {where} libvirt makes it {subject.model}",
+        f"no model is declared; on {where} libvirt makes it {subject.model}",
         field=None,
         confidence="medium",
     )

@@ -1,27 +1,27 @@
-"""The model is no NIC of this QEMU: the domain is defined, but does not start.
+"""QEMU has no such NIC model: the domain can be defined but does not start.
 
 ## What is wrong
 
-libvirt accepts any text as a model and hands it to QEMU as it is. A model of another hypervisor
-(`vmxnet`, `82545EM`, `netfront`), a misspelt one, or one that this architecture does not have is
-found out at start only: `'notarealnic' is not a valid device model name`.
+libvirt accepts any text as a model and passes it to QEMU unchanged. Only at start does QEMU reject
+a model of another hypervisor (`vmxnet`, `82545EM`, `netfront`), a misspelt one, or one that this
+architecture lacks: `'notarealnic' is not a valid device model name`.
 
-The same with a device on a bus it is not made for. `virtio-transitional` and
-`virtio-non-transitional` are PCI devices: over channels (s390x) and on `virtio-mmio` libvirt asks
-QEMU for a `virtio-net-ccw-transitional`, which there is none of. What libvirt does not know as a
-model it puts on PCI: `virtio-net-ccw`, `virtio-net-device` and `ne2k_isa` end with `Device
-'virtio-net-device' can't go on PCI bus`.
+A model on the wrong bus fails too. `virtio-transitional` and `virtio-non-transitional` are PCI
+devices: on s390x channels and on `virtio-mmio`, libvirt asks QEMU for a device such as
+`virtio-net-ccw-transitional`, which does not exist. libvirt puts every model that it does not know
+on PCI: `virtio-net-ccw`, `virtio-net-device` and `ne2k_isa` fail with `Device 'virtio-net-device'
+can't go on PCI bus`.
 
-On `type='vdpa'` and `type='vhostuser'` only virtio is possible; libvirt refuses any other model
-when the domain is defined: `invalid model for interface of type 'vdpa'`. Nova writes the model it
-keeps for a server (`hw_vif_model`) on its vhost-user ports as well (`get_base_config` in
+`type='vdpa'` and `type='vhostuser'` allow virtio only. libvirt refuses any other model when the
+domain is defined: `invalid model for interface of type 'vdpa'`. Nova writes the model that it keeps
+for a server (`hw_vif_model`) on vhost-user ports as well (`get_base_config` in
 nova/virt/libvirt/vif.py).
 
 ## Why it matters
 
-The domain runs until it is next powered off, if it was edited while it ran, and then does not
-come back. Defined without an error, refused at start: measured with libvirt 9.0 and QEMU 7.2,
-every model on every machine and address.
+A domain that was edited while running keeps running until it is powered off, and then does not come
+back. Measured with libvirt 9.0 and QEMU 7.2 for every model on every machine type and address:
+defined without an error, refused at start.
 
 ## Bad
 
@@ -61,31 +61,31 @@ With QEMU before 8.0:
 
 ## Fix
 
-Correct the model; virtio is the right one wherever the guest has its driver.
+Correct the model. Use virtio if the guest has the driver.
 
 ## Fix safety
 
-As for VNIC001. As it is the domain does not start, so there is no working NIC to lose. Safe where
-another name of virtio becomes virtio: the guest's driver is the same.
+As for VNIC001. The domain does not start as it is, so there is no working NIC to lose. Changing one
+name of virtio to another is safe: the guest's driver is the same.
 
 ## When it does not fire
 
-* Where a running QEMU proves the model (unless another version is assumed).
-* On vDPA and assigned ports of a server: Nova writes no model there.
-* On assigned devices, also those that a network hands out, and on the transient half of a teaming
-  pair, which is one: the model is not used.
-* In domains that are not QEMU's: there these names are right.
-* On ARM boards, whose own NICs have names of their own.
-* On models that exist in QEMU but perhaps not in a distribution's build: the binary is not asked.
-* igb: only where the version is known: QEMU before 8.0 (*error*), or libvirt before 9.3, which
-  passes it on without knowing that it needs PCI Express (*medium*).
-* On s390x, where VNIC008 judges models that exist elsewhere.
-* On a name with characters that libvirt takes in none (`' virtio '`): it refuses the definition,
-  VNIC015.
-* On ISA devices of the machine `isapc`, which has no PCI.
-* usb-net: only where libvirt is known to be before 10.3, which finds no place for it.
-* Text that is in no list of QEMU models is reported with medium confidence: a later QEMU, or a
-  patched one, may have it.
+* When a running QEMU proves the model, unless another version is assumed.
+* On a server's vDPA and assigned ports: Nova writes no model there.
+* On assigned devices, including those from a libvirt network and the transient half of a teaming
+  pair: the model is not used.
+* In domains of other hypervisors, where these names are right.
+* On ARM boards, whose on-board NICs have their own model names.
+* On models that QEMU has but a distribution's build may lack: the binary is not queried.
+* On igb, unless the version is known: QEMU before 8.0 is an *error*; libvirt before 9.3, which
+  passes igb on without knowing that it needs PCI Express, is *medium*.
+* On s390x, for models that exist on other architectures: see VNIC008.
+* On a name with characters that libvirt never accepts (`' virtio '`): libvirt refuses the
+  definition, see VNIC015.
+* On ISA devices of the machine type `isapc`, which has no PCI.
+* On usb-net, unless libvirt is known to be before 10.3, which cannot place it.
+* With medium confidence when no list of QEMU models has the name: a later or patched QEMU may have
+  it.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     elif model in LIBVIRT_MODELS and model not in QEMU_MODELS:
         yield _refusal_problem(subject, f"{model} is a model of another hypervisor, not of QEMU")
     elif model not in QEMU_MODELS:
-        what = f"{shown_model(model)} is no NIC model of QEMU"
+        what = f"{shown_model(model)} is not a QEMU NIC model"
         yield _refusal_problem(subject, what, proven=False)
     elif subject.arch not in S390 and absent_on(model, subject.arch):  # VNIC008 says it there
         yield _refusal_problem(subject, f"{model} does not exist on {subject.arch}")
@@ -174,7 +174,7 @@ def _misplacement_problem(subject: Subject, model: str, reason: str) -> Problem:
     found = to_virtio(subject, RULE.severity)
     change, fix = found.change, found.fix
     if model_of_driver(model) in VIRTIO:
-        why = "as it is the domain does not start; the guest's driver is the same"
+        why = "the domain does not start as it is; the guest's driver stays the same"
         change, fix = Change("model", subject.nic.model, "virtio", safe=True, reason=why), ""
     usb = model == "usb-net" and subject.nic.address_type is None
     ending = "it refuses the definition" if usb else "the domain is defined but does not start"
@@ -184,7 +184,7 @@ def _misplacement_problem(subject: Subject, model: str, reason: str) -> Problem:
 def _only_virtio(subject: Subject, model: str) -> Problem:
     found = to_virtio(subject, RULE.severity)
     return Problem(
-        f"type='{_kind(subject)}' takes virtio only: libvirt refuses the definition with "
+        f"type='{_kind(subject)}' accepts only virtio: libvirt refuses the definition with "
         f"{shown_model(model)}",
         field="model",
         confidence=found.confidence,
@@ -197,11 +197,11 @@ def _igb(subject: Subject) -> Iterator[Problem]:
     qemu, libvirt = subject.host.qemu_version, subject.host.libvirt_version
     assumed = " (assumed)" if subject.host.assumed else ""
     if qemu is not None and qemu < IGB:
-        yield _refusal_problem(subject, f"QEMU {qemu}{assumed} has no igb, 8.0 brought it")
+        yield _refusal_problem(subject, f"QEMU {qemu}{assumed} has no igb, which came with 8.0")
     elif libvirt is not None and libvirt < _IGB_LIBVIRT:
         found = to_virtio(subject, "medium")
         yield Problem(
-            f"libvirt {libvirt}{assumed} does not know igb, 9.3 does: it gets no PCI Express slot",
+            f"libvirt {libvirt}{assumed} does not know igb (9.3 does): it gets no PCI Express slot",
             field="model",
             severity="medium",
             confidence="medium",

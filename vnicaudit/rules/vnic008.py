@@ -2,17 +2,19 @@
 
 ## What is wrong
 
-Guests on IBM Z use virtio over the channel subsystem (`virtio-net-ccw`). QEMU's s390x binary has
-no rtl8139, e1000, vmxnet3, ne2k_pci or pcnet at all: libvirt accepts them in a definition and the
-start fails. QEMU 10 does have e1000e and igb there, emulated, on zPCI, and usb-net, on USB. And
-virtio on a PCI address is virtio-net-pci on zPCI: it works, but is not the transport of the
-platform. On a ccw address libvirt refuses `<rom>` and `<acpi>`, which only PCI devices have.
+Guests on IBM Z use virtio over the channel subsystem (`virtio-net-ccw`). QEMU's s390x binary has no
+rtl8139, e1000, vmxnet3, ne2k_pci or pcnet at all: libvirt accepts them in a definition, and the
+guest fails to start.
+
+QEMU 10 does emulate e1000e and igb on zPCI, and usb-net on USB. Virtio with a PCI address becomes
+virtio-net-pci on zPCI: it works, but it is not the platform's own transport. On a ccw address
+libvirt refuses `<rom>` and `<acpi>`, which only PCI devices have.
 
 ## Why it matters
 
-A definition carried over from x86, or an image property such as Nova's `hw_vif_model=e1000`
-(Nova does not check the architecture), makes a domain that cannot start: measured with QEMU 7.2
-and 10.0. RHEL for IBM Z supports no emulated PCI device in guests at all.
+A definition copied from x86, or an image property such as `hw_vif_model=e1000` (Nova does not check
+the architecture), creates a domain that cannot start: measured with QEMU 7.2 and 10.0. RHEL for IBM
+Z supports no emulated PCI device in guests at all.
 
 ## Bad
 
@@ -45,22 +47,22 @@ In a guest of architecture s390x:
 
 ## Fix
 
-Change the model to virtio and remove the PCI address, `<rom>` and `<acpi>`; libvirt then assigns
-a ccw address. With `<launchSecurity type='s390-pv'/>` or `iommu='on'` keep those as they are.
+Change the model to virtio and remove the PCI address, `<rom>` and `<acpi>`. libvirt then assigns a
+ccw address. Keep `<launchSecurity type='s390-pv'/>` and `iommu='on'` as they are.
 
 ## Fix safety
 
-Safe for a model that does not start, for no guest ever saw it, and for `<rom>` and `<acpi>` on ccw.
-Unsafe where a NIC that works loses its PCI address: the guest sees another device and names it
-anew.
+Safe for a model that does not start, because no guest has ever seen it. Safe for `<rom>` and
+`<acpi>` on ccw. Unsafe when a working NIC loses its PCI address: the guest sees another device and
+renames the interface.
 
 ## When it does not fire
 
 * On assigned devices (`type='hostdev'`, `<hostdev>`): RoCE Express is PCI on purpose.
-* On virtio with a ccw address or none: libvirt chooses ccw. virtio-transitional and
-  virtio-non-transitional there: VNIC007.
-* Where a running QEMU shows that the model does start, it is at most *medium*.
-* Where no architecture is declared.
+* On virtio with a ccw address or without an address: libvirt chooses ccw. For virtio-transitional
+  and virtio-non-transitional on ccw see VNIC007.
+* At most *medium* when a running QEMU shows that the model does start.
+* When no architecture is declared.
 """
 
 from __future__ import annotations
@@ -78,10 +80,10 @@ from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _ADDRESS = "Its PCI address, ROM and ACPI settings must go too: libvirt then assigns a ccw address."
-_RENAMED = "the guest sees another device and may give it another name"
+_RENAMED = "the guest sees another device and may rename the interface"
 _THESE = {1: "it", 2: "them"}
-_REFUSED = "as it is the domain cannot be defined"
-_BROKEN = "as it is the domain does not start"
+_REFUSED = "the domain cannot be defined as it is"
+_BROKEN = "the domain does not start as it is"
 
 
 def applies(subject: Subject) -> bool:

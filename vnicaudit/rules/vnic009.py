@@ -2,14 +2,14 @@
 
 ## What is wrong
 
-One guest has NICs of several models, say e1000 and virtio. The order in which their drivers load
-decides which interface gets which name, where names are not tied to the MAC address.
+One guest has NICs of several models, e1000 and virtio for example. Unless interface names are tied
+to MAC addresses, they depend on the order in which the drivers load.
 
 ## Why it matters
 
-RHEL and CentOS 7 name virtio NICs `ethN` while e1000 and rtl8139 get `ensN`, unless
-`net.ifnames=1` is set (Red Hat knowledge base 3219091): a guest with both is the one in which a
-later change of model swaps interfaces. It also is the mark of a conversion left half done.
+RHEL and CentOS 7 name virtio NICs `ethN`, while e1000 and rtl8139 get `ensN`, unless
+`net.ifnames=1` is set (Red Hat knowledge base 3219091). In a guest with both, a later model change
+can swap the interfaces. Mixed models also often mean that a conversion was left unfinished.
 
 ## Bad
 
@@ -39,22 +39,23 @@ later change of model swaps interfaces. It also is the mark of a conversion left
 
 ## Fix
 
-Give all of them one model, virtio where the guest has its driver, and tie names to MAC addresses
-in the guest (netplan `match: macaddress`, udev, `HWADDR=`).
+Use one model for all NICs, virtio if the guest has the driver. In the guest, tie interface names to
+MAC addresses (netplan `match: macaddress`, udev, `HWADDR=`).
 
 ## Fix safety
 
-There is no change here: the findings on the single NICs carry it.
+This rule proposes no change; the findings for the individual NICs do.
 
 ## When it does not fire
 
-* Between virtio, virtio-transitional and virtio-non-transitional: one driver in the guest.
+* Between virtio, virtio-transitional and virtio-non-transitional: the guest uses one driver for
+  all.
 * On assigned devices (`<hostdev>`, SR-IOV, the transient half of a failover pair): they are not
   emulated models.
-* Where the model of a NIC cannot be told, that NIC is left out.
-* A NIC whose link is down is left out.
-* In a template that makes NICs under a condition or in a loop: which of them one guest gets is not
-  known.
+* A NIC whose model is unknown is ignored.
+* A NIC whose link is down is ignored.
+* In a template that creates NICs under a condition or in a loop: it is not known which of them a
+  guest gets.
 """
 
 from __future__ import annotations

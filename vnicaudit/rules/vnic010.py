@@ -1,17 +1,16 @@
-"""Tuning in `<driver>` that libvirt throws away, because the model is not written down as virtio.
+"""libvirt ignores the tuning in `<driver>`, because the definition does not declare a virtio model.
 
 ## What is wrong
 
-The definition sets queues, ring sizes, `name='vhost'` or offloads, but libvirt reads these
-attributes only where `<model type='virtio'/>` (or virtio-transitional, virtio-non-transitional)
-stands in the same definition. On e1000 they are dropped without a word, also with validation
-switched on; and so they are where no model is written at all, even on s390x, where the default
-that is filled in afterwards is virtio.
+The definition sets queues, ring sizes, `name='vhost'` or offloads. libvirt reads these attributes
+only if the same definition has `<model type='virtio'/>` (or virtio-transitional,
+virtio-non-transitional). On e1000 it drops them silently, even with validation on. It also drops
+them when no model is declared, even on s390x, where it fills in virtio afterwards.
 
 ## Why it matters
 
-The one who wrote it believes that it is in force. Measured with libvirt 9.0; libvirt 11.3 reads
-them in `virDomainNetDefParseXMLDriver`, before the default model is known.
+Whoever wrote the tuning believes that it is in effect. Measured with libvirt 9.0; libvirt 11.3
+reads the attributes in `virDomainNetDefParseXMLDriver`, before the default model is known.
 
 ## Bad
 
@@ -44,19 +43,19 @@ On s390x as well, where the default model is virtio:
 
 ## Fix
 
-Write the model down as virtio, or remove the attributes.
+Declare the model as virtio, or remove the attributes.
 
 ## Fix safety
 
-Safe where the effective model is virtio already: only the tuning comes into force. Where the
-model would change, no change is proposed here; VNIC001 to VNIC006 do that.
+Safe if the effective model is already virtio: only the tuning takes effect. If the model would
+change, this rule proposes nothing; VNIC001 to VNIC006 do.
 
 ## When it does not fire
 
-* On XML that libvirt wrote: what it dropped is gone from there.
-* On assigned devices: their `<driver name='vfio'/>` is another thing.
+* On XML that libvirt wrote: the dropped attributes are no longer in it.
+* On assigned devices: `<driver name='vfio'/>` has another meaning there.
 * On `queues='1'`, which means the same as no attribute.
-* `iommu`, `ats`, `packed` and `page_per_vq` are not dropped but refused: VNIC011.
+* On `iommu`, `ats`, `packed` and `page_per_vq`, which libvirt refuses instead: see VNIC011.
 """
 
 from __future__ import annotations
@@ -99,7 +98,10 @@ def check(subject: Subject) -> Iterator[Problem]:
         change=_change(subject),
         fix=""
         if _change(subject)
-        else "Make the model virtio where the definition is kept, or remove these attributes.",
+        else (
+            "Declare the model as virtio in the system that owns the definition, or remove these "
+            "attributes."
+        ),
     )
 
 
@@ -122,7 +124,7 @@ def _change(subject: Subject) -> Change | None:
     """Writing the default down, where it is virtio anyway."""
     if subject.nic.model is not None or subject.model not in VIRTIO:
         return None
-    reason = "the model is virtio by default already; the tuning comes into force"
+    reason = "the model is already virtio by default; the tuning takes effect"
     return Change("model", None, subject.model, safe=True, reason=reason)
 
 

@@ -2,14 +2,15 @@
 
 ## What is wrong
 
-These four attributes of `<driver>` are for virtio devices only, and unlike queues and ring sizes
-they are not dropped elsewhere: libvirt refuses the whole domain, on `off` as much as on `on`.
+These four attributes of `<driver>` are for virtio devices only. On other models libvirt does not
+drop them, as it does queues and ring sizes: it refuses the whole domain, for `off` as well as for
+`on`.
 
 ## Why it matters
 
-`packed driver option is only supported for virtio devices` (measured with libvirt 9.0; 11.3 does
-the same in `virDomainCheckVirtioOptionsAreAbsent`): the domain cannot be defined. Nova writes
-`packed` for every NIC of an image that has `hw_virtio_packed_ring`, whatever its model.
+The domain cannot be defined: `packed driver option is only supported for virtio devices` (measured
+with libvirt 9.0; 11.3 does the same in `virDomainCheckVirtioOptionsAreAbsent`). If an image has
+`hw_virtio_packed_ring`, Nova writes `packed` for every NIC, whatever its model.
 
 ## Bad
 
@@ -33,19 +34,19 @@ the same in `virDomainCheckVirtioOptionsAreAbsent`): the domain cannot be define
 
 ## Fix
 
-Remove the attribute, or make the NIC virtio.
+Remove the attribute, or change the NIC to virtio.
 
 ## Fix safety
 
-Removing it is safe: as it is the domain cannot be defined. Keep `iommu='on'` for guests with
-encrypted memory (SEV, Secure Execution) and change the model instead; there it is unsafe to
-remove.
+Removing the attribute is safe: the domain cannot be defined as it is. On guests with encrypted
+memory (SEV, Secure Execution), removing `iommu='on'` is unsafe: keep it and change the model
+instead.
 
 ## When it does not fire
 
 * On virtio, declared or by default.
-* Where no model is declared and the default cannot be told: skipped.
-* On a NIC that runs, and on QEMU command lines.
+* Skipped when no model is declared and the default is unknown.
+* On a running NIC, and on QEMU command lines.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def _change(subject: Subject, options: tuple[str, ...]) -> Change:
     if name == "iommu" and old == "on" and subject.nic.type != "hostdev":
         reason = "a guest with encrypted memory needs iommu='on': make the NIC virtio there"
         return Change(name, old, None, safe=False, reason=reason)
-    reason = "as it is the domain cannot be defined"
+    reason = "the domain cannot be defined as it is"
     return Change(name, old, None, safe=True, reason=reason)
 
 

@@ -1,16 +1,17 @@
-"""virtio as a modern-only device, in a guest whose driver knows virtio 0.9 only.
+"""A modern-only virtio device in a guest whose driver supports only virtio 0.9.
 
 ## What is wrong
 
-On a PCI Express port virtio-net is a virtio 1.0 device (PCI id 1af4:1041); the guest's driver
-binds to the transitional one (1af4:1000) only. `virtio-non-transitional` is 1af4:1041 anywhere.
+On a PCI Express port, virtio-net is a virtio 1.0 device (PCI id 1af4:1041). The guest's driver
+binds only to the transitional device (1af4:1000). `virtio-non-transitional` is 1af4:1041 in any
+slot.
 
 ## Why it matters
 
-The guest has no network, though its driver is installed and the definition looks right. Measured
-with libvirt 9.0 and QEMU 7.2: the same NIC is 1af4:1000 behind the pcie-to-pci-bridge of a q35
-machine and 1af4:1041 on a pcie-root-port of its own, where libvirt puts a virtio NIC that has no
-address.
+The guest has no network, although its driver is installed and the definition looks right. Measured
+on a q35 machine with libvirt 9.0 and QEMU 7.2: the same NIC is 1af4:1000 behind a
+pcie-to-pci-bridge, and 1af4:1041 on its own pcie-root-port. libvirt uses such a root port for a
+virtio NIC without an address.
 
 ## Bad
 
@@ -43,21 +44,21 @@ On q35, as well:
 
 ## Fix
 
-Use `virtio-transitional` (libvirt 5.2), which libvirt puts on conventional PCI; remove the
-address so that it can. Or give the machine type `pc`, or a conventional PCI slot.
+Use `virtio-transitional` (libvirt 5.2) and remove the address, so that libvirt puts the NIC on
+conventional PCI. Alternatively, use the machine type `pc`, or a conventional PCI slot.
 
 ## Fix safety
 
-Safe where the NIC has no address yet. Unsafe where it has one: the address changes, and with it
-the interface's name, should the guest have a driver after all.
+Safe if the NIC has no address yet. Otherwise unsafe: the address changes and, if the guest has a
+driver after all, so does the interface name.
 
 ## When it does not fire
 
-* Unless the guest is known to have a driver for virtio 0.9 only (by its operating system).
-* On conventional PCI: machine type `pc`, a pcie-to-pci-bridge; and on the root bus of q35, where
+* Unless the guest's operating system is known to have only a virtio 0.9 driver.
+* On conventional PCI (machine type `pc`, a pcie-to-pci-bridge), and on the root bus of q35, where
   QEMU keeps the device transitional.
 * On s390x, on virtio-mmio, and with plain `virtio` on the `virt` machines of ARM and RISC-V.
-* Where the NIC's bus is on a controller that the definition does not show: skipped.
+* Skipped when the definition does not show the controller of the NIC's bus.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ from vnicaudit.model.guest_words import S390
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
-_RENAMED = "the NIC needs another address, and the interface may get another name"
+_RENAMED = "the NIC needs another address, and the interface may be renamed"
 _FREE = "libvirt has not given it an address yet"
 
 
@@ -93,8 +94,8 @@ def check(subject: Subject) -> Iterator[Problem]:
     free = subject.nic.address_type is None
     where = "" if subject.model == "virtio-non-transitional" else " on a PCI Express port"
     yield Problem(
-        f"{subject.model}{where} is modern only (1af4:1041), and this guest's driver knows "
-        "virtio 0.9 only",
+        f"{subject.model}{where} is modern only (1af4:1041), and this guest's driver supports only "
+        "virtio 0.9",
         field="model",
         confidence="medium",
         change=Change(

@@ -1,22 +1,24 @@
-"""A change of this NIC is staged: the running guest has one thing, its definition another.
+"""Pending change: the running NIC differs from its persistent definition.
 
 ## What is wrong
 
-The persistent definition of the NIC differs from the running one. libvirt keeps both; the running
-device stays as it is until the guest is powered off and started again. A reboot inside the guest
-is not enough: QEMU goes on running.
+libvirt keeps a running and a persistent definition, and they differ for this NIC. The running
+device stays as it is until the guest is powered off and started again. A reboot inside the guest is
+not enough, because QEMU keeps running.
 
-The same goes for whole NICs. One that only the running definition has was plugged in with
-`--live` alone, or removed with `--config` alone (the two look the same): it is gone after the next
-power cycle. One that only the persistent definition has appears at the next cold start; it is
-reported for the domain, as *low*.
+A whole NIC can be pending, too:
+
+* If only the running definition has it, it was attached with `--live` alone or detached with
+  `--config` alone; the two look the same. It disappears at the next power cycle.
+* If only the persistent definition has it, it appears at the next cold start. That is reported for
+  the domain, as *low*.
 
 ## Why it matters
 
-The change was made, perhaps months ago, and everybody believes that it is in force. Model,
-queues, ring sizes and all of `<driver>` cannot be changed while the guest runs (`cannot modify
-network device model from e1000 to virtio`, libvirt 9.0). A NIC that was plugged in live only is
-missed at the next start, perhaps months later, by those who do not know of it.
+The change may have been made months ago, and everybody believes that it is in effect. The model,
+queues, ring sizes and everything else in `<driver>` cannot change while the guest runs (`cannot
+modify network device model from e1000 to virtio`, libvirt 9.0). A NIC that was only attached live
+goes missing at the next start, perhaps months later, and nobody remembers why.
 
 ## Bad
 
@@ -42,24 +44,23 @@ Both definitions say the same:
 
 ## Fix
 
-Power the guest off and start it again, through its owner. Where the NIC itself is not in the
-persistent definition, add it there if it is to stay (`virsh attach-device --config`); there is
-nothing to be edited until then, and no other finding about it asks for that.
+Power the guest off and start it again, through its owner. If the NIC is missing from the persistent
+definition and should stay, add it there (`virsh attach-device --config`). Until then there is
+nothing to edit, and no other finding about this NIC asks for an edit.
 
 ## Fix safety
 
-There is no change to make: the restart is the guest owner's to plan. A managed save image would
+No change is proposed: when to restart is up to the owner of the guest. A managed save image would
 bring the old NIC back (VNIC080).
 
 ## When it does not fire
 
-* Where only one definition is at hand: an offline file, a domain that is shut off, a transient
-  domain.
-* Where NICs cannot be told apart: a MAC that occurs twice in a definition, an assigned device in
-  `<hostdev>` (it has none), a definition with an interface without MAC.
-* A whole NIC of a guest of Nova, KubeVirt or oVirt: they write the definition anew for each start,
-  and oVirt plugs in live only (vdsm, `Vm.hotplugNic`).
-* It cannot tell a change that is being rolled out right now from a forgotten one.
+* When there is only one definition: an offline file, a domain that is shut off, a transient domain.
+* When NICs cannot be matched: a MAC that occurs twice in a definition, an assigned device in
+  `<hostdev>` (which has no MAC), or a definition in which an interface has no MAC.
+* On whole NICs of Nova, KubeVirt or oVirt guests: these owners rewrite the definition at each
+  start, and oVirt attaches NICs live only (vdsm, `Vm.hotplugNic`).
+* A change that is being rolled out right now looks the same as a forgotten one.
 """
 
 from __future__ import annotations
@@ -72,9 +73,9 @@ from vnicaudit.model.subject import DomainSubject, Subject
 
 _SHOWN = 6
 _GONE = Problem(
-    "this NIC is not in the persistent definition: it is gone after the next power cycle",
-    fix="If it is to stay, add it to the persistent definition too, where that is kept; if not, "
-    "there is nothing to do.",
+    "this NIC is not in the persistent definition: it disappears at the next power cycle",
+    fix="If it should stay, add it to the persistent definition, in the system that owns it; "
+    "otherwise there is nothing to do.",
 )
 
 
@@ -108,7 +109,7 @@ def check_domain(subject: DomainSubject) -> Iterator[Problem]:
     yield Problem(
         f"{what} in the persistent definition only: {names} {verb} at the next cold start",
         severity="low",
-        fix="Power the guest off and start it again, through its owner; or plug it in live too.",
+        fix="Power the guest off and start it again, through its owner; or attach it live, too.",
     )
 
 
@@ -119,10 +120,10 @@ def _differs(staged: StagedNic) -> Problem:
     if len(fields) > _SHOWN:
         parts.append(f"and {len(fields) - _SHOWN} more")
     return Problem(
-        f"a change is staged and not active: {', '.join(parts)}",
+        f"pending change, not active yet: {', '.join(parts)}",
         field=fields[0][0],
-        fix="Power the guest off and start it again, through its owner; a reboot inside the "
-        "guest keeps the running device.",
+        fix="Power the guest off and start it again, through its owner; a reboot inside the guest "
+        "keeps the old device.",
     )
 
 

@@ -1,28 +1,32 @@
-"""QEMU does not take these arguments, or makes no NIC of them.
+"""QEMU rejects these arguments, or creates no NIC from them.
 
 ## What is wrong
 
-A QEMU command line asks for a NIC that QEMU cannot make: a device that this binary does not have
-(`sungem` on x86), one whose bus the machine lacks (`rtl8139` on `microvm`, `virtio-net-device` on
-`pc`, `usb-net` without a USB controller), a property that the device has not (`rx-queue-size`
-where it is spelt `rx_queue_size`, `mq` on an e1000), a value that it does not take
-(`iommu_platform=on` on a transitional device, `"mq": "on"` in JSON, which wants `true`), a netdev
-or an id that another device has already.
+A QEMU command line asks for a NIC that QEMU cannot create:
 
-The same of what is set behind libvirt's settings on one of its NICs: by `<qemu:override>`, or by
-`-set` or `-global` in `<qemu:commandline>`. `-set` finds devices in QEMU's plain syntax alone, and
-libvirt hands them over as JSON to a QEMU from 6.2 on: `there is no device "net0" defined` (measured
-with libvirt 9.0 and QEMU 7.2).
+* a device that this binary lacks (`sungem` on x86);
+* a device whose bus the machine lacks (`rtl8139` on `microvm`, `virtio-net-device` on `pc`,
+  `usb-net` without a USB controller);
+* a property that the device does not have (`rx-queue-size` instead of `rx_queue_size`, `mq` on an
+  e1000);
+* a value that the device does not accept (`iommu_platform=on` on a transitional device, `"mq":
+  "on"` in JSON instead of `true`);
+* a netdev or an id that another device already uses.
 
-`-nic` and `-net nic` take other names than `-device`: `model=virtio` is right, `model=virtio-net`
-is not. What they name and the machine cannot create ended the start before QEMU 9.0; since, QEMU
+The same goes for properties of a libvirt NIC that are set by `<qemu:override>`, or by `-set` or
+`-global` in `<qemu:commandline>`. `-set` finds only devices in QEMU's plain syntax, but libvirt
+passes devices as JSON from QEMU 6.2 on: `there is no device "net0" defined` (measured with libvirt
+9.0 and QEMU 7.2).
+
+`-nic` and `-net nic` use other names than `-device`: `model=virtio` is right, `model=virtio-net` is
+wrong. If the machine cannot create the NIC they ask for, QEMU before 9.0 does not start; later QEMU
 warns `requested NIC … was not created` and starts the guest without it. `microvm` and `none` never
 create one.
 
 ## Why it matters
 
-The guest does not come up, at its next start, or it comes up without its network. The warning that
-says so goes to a log that nobody reads. Each of these was started with QEMU 7.2 and 10.0.
+At its next start the guest does not come up, or it comes up without its network. The warning goes
+to a log that nobody reads. Each of these cases was run with QEMU 7.2 and 10.0.
 
 ## Bad
 
@@ -46,26 +50,26 @@ qemu-system-x86_64 -M microvm -netdev tap,id=n0 -device virtio-net-device,netdev
 
 ## Fix
 
-Correct the argument; the message names it. What `-set` should reach, `<qemu:override>` does.
-Where Nova, KubeVirt or oVirt writes the definition anew, it is undone there.
+Correct the argument that the message names. Use `<qemu:override>` instead of `-set`. If Nova,
+KubeVirt or oVirt owns the guest, fix it there: they rewrite the definition.
 
 ## Fix safety
 
-As it is there is no such NIC, so there is nothing to lose.
+There is no such NIC now, so there is nothing to lose.
 
 ## When it does not fire
 
-* On processes that run, in `/proc` and in `ps` output: QEMU took their arguments.
-* On NICs that `<qemu:commandline>` adds: the machine around them is libvirt's.
-* On rings that are set behind libvirt's settings: VNIC035.
-* On `-set` with a QEMU before 6.2, known or assumed. Where one of the versions of libvirt and QEMU
-  is not known, it is *high* of medium confidence.
-* On properties that are not known here: a later QEMU may have them. A device in no list of QEMU's
-  is reported with medium confidence.
-* On architectures other than x86 and s390x the bus of a device is not judged.
-* Where it depends on the version (igb before 8.0, e1000e on s390x) and that is not known:
-  `--assume-qemu` tells.
-* On backends: whether a tap or a socket can be opened, only the host knows.
+* On running processes, in `/proc` and in `ps` output: QEMU accepted their arguments.
+* On NICs that `<qemu:commandline>` adds: libvirt creates the machine around them.
+* On ring sizes set by `<qemu:override>`, `-set` or `-global`: see VNIC035.
+* On `-set` with QEMU before 6.2, known or assumed. If the version of libvirt or QEMU is unknown, it
+  is *high* with medium confidence.
+* On properties that are not known here: a later QEMU may have them. A device in no list of QEMU
+  devices is reported with medium confidence.
+* On other architectures than x86 and s390x, the bus of a device is not judged.
+* When the answer depends on an unknown version (igb before 8.0, e1000e on s390x): use
+  `--assume-qemu`.
+* On backends: only the host knows whether a tap or socket can be opened.
 """
 
 from __future__ import annotations
@@ -78,7 +82,7 @@ from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.start_refusal import WORDS
 from vnicaudit.model.subject import Subject
 
-_FIX = "Correct the argument on QEMU's command line, then start it anew."
+_FIX = "Correct the argument on QEMU's command line, then restart it."
 _FIX_BEHIND = RemoveBehind()
 
 

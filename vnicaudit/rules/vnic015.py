@@ -1,20 +1,23 @@
-"""libvirt refuses the definition, for a value in `<interface>`.
+"""libvirt refuses the definition because of a value in `<interface>`.
 
 ## What is wrong
 
-An attribute of the interface has a value that libvirt does not take (`<driver name='foo'/>`,
-`iommu='maybe'`, `<link state='off'/>`, a VLAN tag above 4095), the MAC address is a multicast one
-or malformed, something that the interface type needs is missing (`<source>`), or something is set
-that libvirt takes on other types only: `<mtu>` on `type='user'`, `<port isolated='yes'/>` on
-`type='ethernet'`.
+One of these is in the definition:
+
+* a value that libvirt does not accept (`<driver name='foo'/>`, `iommu='maybe'`, `<link
+  state='off'/>`, a VLAN tag above 4095);
+* a multicast or malformed MAC address;
+* an interface without something that its type requires (`<source>`);
+* a setting that libvirt accepts only on other types: `<mtu>` on `type='user'`, `<port
+  isolated='yes'/>` on `type='ethernet'`.
 
 ## Why it matters
 
-`virsh define` fails, and so does every program that hands the definition to libvirt: `Invalid value
-for attribute 'name' in element 'driver': 'foo'`, `expected unicast mac address, found multicast`,
-`setting MTU on interface type user is not supported yet`. The domain is not there, or stays as it
-was before. Measured with libvirt 9.0, value by value; compared with the schema of libvirt 11.3,
-whose newer values count as right.
+`virsh define` fails, and so does every program that passes the definition to libvirt: `Invalid
+value for attribute 'name' in element 'driver': 'foo'`, `expected unicast mac address, found
+multicast`, `setting MTU on interface type user is not supported yet`. The domain is missing, or
+stays as it was before. Measured value by value with libvirt 9.0, and compared with the schema of
+libvirt 11.3; values that are new in 11.3 count as valid.
 
 ## Bad
 
@@ -50,21 +53,21 @@ Correct the value, or remove it.
 
 ## Fix safety
 
-A model with blanks around its name is safe to correct. Otherwise no change is proposed: what was
-meant is not known.
+Removing blanks around a model's name is safe. Otherwise no change is proposed, because the intended
+value is unknown.
 
 ## When it does not fire
 
-* On definitions that libvirt wrote, and on NICs that run: it took them.
-* On what libvirt does not read: `<driver name= txmode= rss= …>` and `<driver><host>` where the
-  model is not virtio in writing; a second child of the same name.
-* On queues and ring sizes: VNIC031, VNIC035. On virtio options of other models: VNIC011. On models
-  of `type='vdpa'` and `type='vhostuser'`: VNIC007. On `<rom>` and `<acpi>` on s390x: VNIC008.
-* On values that only a later libvirt than 9.0 takes: passt.
-* On placeholders: a template fills them in. Words in capitals are such where they say so themselves
-  (`MACADDR`, `VLAN_ID`, `CHANGEME`) or others in the domain do (`<name>GUESTNAME</name>`);
-  `iommu='MAYBE'` alone is a wrong value.
-* With medium confidence where a libvirt after 11.3 is known or assumed: it may take more.
+* On definitions that libvirt wrote, and on running NICs: libvirt accepted them.
+* On settings that libvirt does not read: `<driver name= txmode= rss= …>` and `<driver><host>`
+  without a declared virtio model; a second child element of the same name.
+* On queues (VNIC031), ring sizes (VNIC035), virtio options on other models (VNIC011), models of
+  `type='vdpa'` and `type='vhostuser'` (VNIC007), and `<rom>` and `<acpi>` on s390x (VNIC008).
+* On passt, which needs a libvirt later than 9.0.
+* On placeholders that a template fills in. A word in capitals counts as one if its name says so
+  (`MACADDR`, `VLAN_ID`, `CHANGEME`), or if the domain has other placeholders
+  (`<name>GUESTNAME</name>`). `iommu='MAYBE'` alone is a wrong value.
+* With medium confidence when libvirt is known or assumed to be later than 11.3: it may accept more.
 """
 
 from __future__ import annotations
@@ -80,8 +83,8 @@ from vnicaudit.model.version import Version
 
 _COMPARED = Version(11, 3, 9999)
 """Up to this series of libvirt the values are compared with its schema."""
-_FIX = "Correct it, or remove it: as it is the domain cannot be defined."
-_FIX_ALL = "Correct or remove each of them: as it is the domain cannot be defined."
+_FIX = "Correct it, or remove it: the domain cannot be defined as it is."
+_FIX_ALL = "Correct or remove each of them: the domain cannot be defined as it is."
 
 
 def applies(subject: Subject) -> bool:
@@ -114,7 +117,7 @@ def _change(subject: Subject, found: tuple[DefinitionRefusal, ...]) -> Change | 
     new = normal_model(old.strip())
     if len(found) > 1 or found[0].place != MODEL or new not in QEMU_MODELS:
         return None
-    return Change("model", old, new, safe=True, reason="as it is the domain cannot be defined")
+    return Change("model", old, new, safe=True, reason="the domain cannot be defined as it is")
 
 
 def _confidence(subject: Subject) -> Confidence:

@@ -1,18 +1,20 @@
-"""Two NICs have one MAC address.
+"""Two NICs have the same MAC address.
 
 ## What is wrong
 
-Another NIC, of the same guest or of another one that was read in the same run, has this MAC
-address. libvirt compares the addresses of no two domains, and not those of one domain either: a
-definition that was copied, with a new name and UUID, keeps its MAC.
+Another NIC has this MAC address, in the same guest or in another guest read in the same run.
+libvirt does not check for duplicate addresses, neither between domains nor within one. A copied
+definition keeps its MAC address, even with a new name and UUID.
 
 ## Why it matters
 
-Where both are on one network, the bridge learns the address now on one port, now on the other
-(Linux: `received packet on … with own address as source address`, or entries that move), and frames
-reach either guest at random; both get one address by DHCP. Two NICs of one guest that have one MAC
-cannot be told apart by what names or configures interfaces by it (netplan, cloud-init, udev), and
-libvirt changes neither: `Domain has multiple interfaces matching MAC address` (measured with 9.0).
+If both NICs are on one network, the bridge keeps relearning the address on another port, and frames
+reach either guest at random. Linux logs `received packet on … with own address as source address`,
+or forwarding entries that move. DHCP gives both guests the same IP address.
+
+Two NICs with the same MAC in one guest cannot be told apart by tools that name or configure
+interfaces by MAC (netplan, cloud-init, udev). libvirt refuses to change either: `Domain has
+multiple interfaces matching MAC address` (measured with 9.0).
 
 ## Bad
 
@@ -46,26 +48,26 @@ libvirt changes neither: `Domain has multiple interfaces matching MAC address` (
 
 ## Fix
 
-Remove `<mac>` from the copy: libvirt makes a new address. What knows the guest by its old one (DHCP
-leases, the guest's own network configuration) must learn the new one.
+Remove `<mac>` from the copy: libvirt then generates a new address. Update everything that knows the
+guest by its old address, such as DHCP leases and the guest's own network configuration.
 
 ## Fix safety
 
-No change is proposed: which of the two is the copy is not known.
+No change is proposed: it is not known which of the two is the copy.
 
 ## When it does not fire
 
-* On one guest that was read twice: its file and libvirt, a snapshot, a save image, a backup. It is
-  one by its UUID; where a reading has none, by its name.
+* On one guest that was read twice: its file and libvirt, a snapshot, a save image, a backup. Guests
+  are matched by UUID, or by name when there is no UUID.
 * On the two halves of a `<teaming>` pair, and on an assigned device beside a NIC of the same guest:
-  they must have one MAC.
-* On `type='user'` in different guests: each is alone on its network.
-* On servers of OpenStack and domains of Nova among one another: Neutron keeps the addresses of a
-  network apart. On different KubeVirt manifests: their pods have networks of their own. NICs of one
-  server, or of one manifest, are compared.
-* How sure it is depends on what is known: *high* where both run on one host and are connected to
-  the same, or are in one guest; *medium* where both are connected to what is called the same;
-  *low*, with low confidence, where nothing tells that they can meet.
+  they must share a MAC address.
+* On `type='user'` in different guests: each has a network of its own.
+* Between OpenStack servers or Nova domains: Neutron keeps addresses unique in each network. Between
+  different KubeVirt manifests: their pods have separate networks. NICs within one server or
+  manifest are compared.
+* Severity depends on whether the two NICs can meet: *high* if both run on one host and connect to
+  the same network, or belong to one guest; *medium* if both connect to networks of the same name;
+  *low*, with low confidence, if nothing shows that they can meet.
 """
 
 from __future__ import annotations
@@ -82,10 +84,10 @@ _NAMED = 3
 _Grade = tuple[Severity, Confidence, str]
 
 _ONE_GUEST: _Grade = ("high", "high", "both are on one network")
-_IN_GUEST: _Grade = ("medium", "medium", "nothing that goes by the address tells the two apart")
-_RUNNING: _Grade = ("high", "high", "both run, and are on one network of this host")
-_ONE_HOST: _Grade = ("medium", "medium", "both are for one network of this host")
-_ALIKE: _Grade = ("medium", "medium", "both are for a network of the same name")
+_IN_GUEST: _Grade = ("medium", "medium", "tools that match by MAC cannot tell the two apart")
+_RUNNING: _Grade = ("high", "high", "both are running on one network of this host")
+_ONE_HOST: _Grade = ("medium", "medium", "both connect to one network of this host")
+_ALIKE: _Grade = ("medium", "medium", "both connect to a network of the same name")
 _ANYWHERE: _Grade = ("low", "low", "that matters if they ever share a network")
 _ORDER = (_ONE_GUEST, _RUNNING, _IN_GUEST, _ONE_HOST, _ALIKE, _ANYWHERE)
 

@@ -1,18 +1,19 @@
-"""The MAC address is one of a group of stations, not of one.
+"""The MAC address is a multicast address.
 
 ## What is wrong
 
-The lowest bit of the first byte is set (`01:00:5e:…`, `33:33:…`, `ff:ff:…`, any odd first byte):
-that is a multicast address. No frame may have it as its source.
+The lowest bit of the first byte is set (`01:00:5e:…`, `33:33:…`, `ff:ff:…`, any odd first byte),
+which makes it a multicast address. No frame may have such an address as its source.
 
 ## Why it matters
 
-QEMU starts with one on `-device` (with `-nic` and `-net` it says `NIC cannot have multicast MAC
-address`; both measured with QEMU 7.2). A Linux bridge then drops every frame that the guest sends:
-`br_handle_frame` (net/bridge/br_input.c) takes none whose source is no address of one station.
-libvirt refuses the definition, `expected unicast mac address, found multicast` (measured with 9.0),
-and so the virtual machine that KubeVirt makes of a manifest and the server that Nova makes of a
-port do not start.
+QEMU starts with such an address on `-device`, but refuses it on `-nic` and `-net`: `NIC cannot have
+multicast MAC address` (both measured with QEMU 7.2). A Linux bridge then drops every frame that the
+guest sends: `br_handle_frame` (net/bridge/br_input.c) accepts only unicast source addresses.
+
+libvirt refuses the definition: `expected unicast mac address, found multicast` (measured with 9.0).
+So a virtual machine that KubeVirt creates from such a manifest, or a server that Nova creates with
+such a port, does not start.
 
 ## Bad
 
@@ -28,16 +29,17 @@ qemu-system-x86_64 -netdev tap,id=n0 -device virtio-net-pci,netdev=n0,mac=52:54:
 
 ## Fix
 
-Use an address whose first byte is even: `52:54:00:…` is QEMU's, `02:…` is free for anybody.
+Use an address with an even first byte. `52:54:00:…` is QEMU's prefix; `02:…` is free for anyone to
+use.
 
 ## Fix safety
 
-No change is proposed: DHCP, firewalls and the guest's own configuration may know the address.
+No change is proposed: DHCP, firewalls and the guest's own configuration may refer to the address.
 
 ## When it does not fire
 
-* On `<interface>` in libvirt's XML and in Terraform: VNIC015 says that libvirt refuses it.
-* On text that is no address at all.
+* On `<interface>` in libvirt XML and in Terraform: see VNIC015.
+* On text that is not a MAC address.
 """
 
 from __future__ import annotations
@@ -47,7 +49,10 @@ from collections.abc import Iterator
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
-_FIX = "Use an address whose first byte is even: 52:54:00:… is QEMU's, 02:… is free for anybody."
+_FIX = (
+    "Use an address with an even first byte: 52:54:00:… is QEMU's prefix, 02:… is free for anyone "
+    "to use."
+)
 _ENDS = {
     "manifest": "the virtual machine does not start",
     "server": "the server does not start",

@@ -2,18 +2,18 @@
 
 ## What is wrong
 
-The guest runs under KVM, its NIC is virtio on a tap, and yet the packets do not go through the
-kernel's vhost-net: QEMU's command line has no ``vhost=on``, and the process holds no
-``/dev/vhost-net``. libvirt says so nowhere: when the device cannot be opened it logs one warning
-and starts the guest without it.
+The guest runs under KVM and its NIC is virtio on a tap, but the packets do not go through the
+kernel's vhost-net: QEMU's command line has no ``vhost=on``, and the QEMU process does not hold
+``/dev/vhost-net`` open. This is easy to miss: if libvirt cannot open the device, it logs one
+warning and starts the guest without it.
 
 ## Why it matters
 
-Every packet is copied by QEMU itself instead of a kernel thread. IBM's driver reference warns that
-this "can result in poor performance"; the virtio figure that made the case for virtio, 7.81 Gb/s
-against 132 Mb/s of rtl8139 (A. Scicchitano, SWITCH), was measured with vhost on. The domain XML
-never proves that vhost is in use, not even with ``<driver name='vhost'/>``; only QEMU's command
-line and its open descriptors do (measured with libvirt 9.0 and 11.3).
+QEMU copies every packet itself; with vhost a kernel thread does. IBM's driver reference warns that
+this "can result in poor performance". The best-known figures in favour of virtio, 7.81 Gb/s against
+132 Mb/s on rtl8139 (A. Scicchitano, SWITCH), were measured with vhost on. The domain XML never
+proves that vhost is in use, not even with ``<driver name='vhost'/>``. Only QEMU's command line and
+its open descriptors do (measured with libvirt 9.0 and 11.3).
 
 ## Bad
 
@@ -35,21 +35,21 @@ line and its open descriptors do (measured with libvirt 9.0 and 11.3).
 
 ## Fix
 
-Make ``/dev/vhost-net`` usable on the hypervisor (``modprobe vhost_net``, and a file in
-``/etc/modules-load.d``), then power the guest off and on where it is managed. vhost is set up only
+Make ``/dev/vhost-net`` usable on the hypervisor: run ``modprobe vhost_net`` and add a file to
+``/etc/modules-load.d``. Then power the guest off and on through its owner. vhost is set up only
 when QEMU starts; a reboot inside the guest changes nothing.
 
 ## Fix safety
 
-Loading the module touches no running guest. The guest is down while it is powered off and on.
+Loading the module does not affect running guests. The power cycle means downtime for the guest.
 
 ## When it does not fire
 
-* NICs that never have vhost-net: ``user``, ``vhostuser``, ``vdpa``, ``hostdev``, emulated models.
-* Domains of type ``qemu``, KubeVirt's emulation among them: there is no vhost without KVM.
-* ``<driver name='qemu'/>``: VNIC021 speaks instead.
-* A guest that is shut off. Without QEMU's command line, log or ``/proc`` the rule is skipped.
-* A NIC whose link is down is reported as *low*: it carries no traffic.
+* On NICs that never use vhost-net: ``user``, ``vhostuser``, ``vdpa``, ``hostdev``, emulated models.
+* In domains of type ``qemu``, including KubeVirt's emulation: there is no vhost without KVM.
+* On ``<driver name='qemu'/>``: see VNIC021.
+* When the guest is shut off. Skipped without QEMU's command line, log or ``/proc``.
+* Reported as *low* when the NIC's link is down: it carries no traffic.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from vnicaudit.model.subject import Subject
 
 _FIX = (
     "Make /dev/vhost-net usable on the hypervisor (modprobe vhost_net, and a file in "
-    "/etc/modules-load.d), then power the guest off and on where it is managed."
+    "/etc/modules-load.d), then power the guest off and on through its owner."
 )
 _BARE = " A QEMU started without libvirt also needs vhost=on in its -netdev tap."
 

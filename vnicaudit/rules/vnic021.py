@@ -1,4 +1,4 @@
-"""vhost switched off by <driver name='qemu'/>.
+"""vhost is switched off by <driver name='qemu'/>.
 
 ## What is wrong
 
@@ -7,9 +7,9 @@ guest runs under KVM and could use it.
 
 ## Why it matters
 
-QEMU copies every packet itself instead of a kernel thread. IBM's driver reference: "Specifying
-qemu can result in poor performance". Measured with libvirt 11.3: such a NIC has no descriptor on
-``/dev/vhost-net``; the same guest without the attribute has one, and a vhost thread.
+QEMU copies every packet itself; with vhost a kernel thread does. IBM's driver reference:
+"Specifying qemu can result in poor performance". Measured with libvirt 11.3: such a NIC has no
+descriptor on ``/dev/vhost-net``; without the attribute the same guest has one, and a vhost thread.
 
 ## Bad
 
@@ -33,23 +33,23 @@ qemu can result in poor performance". Measured with libvirt 11.3: such a NIC has
 
 ## Fix
 
-Remove the attribute. ``name='vhost'`` would make vhost-net a condition: the guest then does not
-start where ``/dev/vhost-net`` is missing.
+Remove the attribute. ``name='vhost'`` would make vhost-net mandatory: the guest would not start on
+a host without ``/dev/vhost-net``.
 
 ## Fix safety
 
-Safe: without the attribute libvirt uses vhost-net where it can be opened and QEMU's own path where
-it cannot. It takes effect when the guest is powered off and on.
+Safe: without the attribute libvirt uses vhost-net if it can open it, and QEMU's own packet path
+otherwise. The change takes effect when the guest is powered off and on.
 
 ## When it does not fire
 
-* Domains of type ``qemu`` and NICs that are not on a tap: there the attribute has no effect.
-  Nova with ``virt_type = qemu`` writes it, for example.
-* A NIC whose model is not written down as virtio: libvirt drops ``<driver>`` on it.
-* With ``rss`` or ``rss_hash_report`` on: with vhost QEMU clears RSS unless its eBPF program loads,
-  so that the attribute may be there on purpose.
-* Where it is wanted for debugging, suppress the finding with that reason.
-* A NIC whose link is down is reported as *low*: it carries no traffic.
+* In domains of type ``qemu`` and on NICs without a tap: the attribute has no effect there. Nova
+  with ``virt_type = qemu`` writes it, for example.
+* On a NIC without a declared virtio model: libvirt ignores its ``<driver>``.
+* With ``rss`` or ``rss_hash_report`` on: with vhost, QEMU turns RSS off unless its eBPF program
+  loads, so the attribute may be there on purpose.
+* If it is there for debugging, suppress the finding and give that reason.
+* Reported as *low* when the NIC's link is down: it carries no traffic.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _SAFE = (
-    "libvirt then uses vhost-net where it can be opened, and QEMU's own path where it cannot; the "
-    "guest keeps its device"
+    "libvirt then uses vhost-net if it can open it, and QEMU's own path otherwise; the guest keeps "
+    "its device"
 )
 
 

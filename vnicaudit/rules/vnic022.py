@@ -1,17 +1,17 @@
-"""Guest emulated by QEMU on a host with KVM.
+"""Guest emulated by QEMU on a host that has KVM.
 
 ## What is wrong
 
-The domain is ``<domain type='qemu'>`` although this host could run it with KVM: same architecture,
-and ``/dev/kvm`` works. Its CPU is emulated, and libvirt never opens vhost-net for it, not even
-with ``<driver name='vhost'/>``: the guest starts, without an error, and its XML goes on saying
-``vhost``.
+The domain is ``<domain type='qemu'>``, although this host could run it with KVM: the architecture
+is the same, and ``/dev/kvm`` works. The CPU is emulated, and libvirt never opens vhost-net for the
+guest, not even with ``<driver name='vhost'/>``. The guest starts without an error, and its XML
+still says ``vhost``.
 
 ## Why it matters
 
-Measured with libvirt 9.0 and 11.3: ``type='qemu'`` with ``name='vhost'`` gives
-``-netdev {"type":"tap","fd":"33"}`` with no vhost descriptor; ``type='kvm'`` on the same boot of
-the same host gives ``"vhost":true`` and a vhost thread.
+Measured with libvirt 9.0 and 11.3 on one host in one boot: ``type='qemu'`` with ``name='vhost'``
+gives ``-netdev {"type":"tap","fd":"33"}`` without a vhost descriptor; ``type='kvm'`` gives
+``"vhost":true`` and a vhost thread.
 
 ## Bad
 
@@ -34,21 +34,21 @@ the same host gives ``"vhost":true`` and a vhost thread.
 
 ## Fix
 
-Run it with KVM: ``<domain type='kvm'>`` in libvirt's terms, ``[libvirt] virt_type = kvm`` for
-Nova, no ``useEmulation`` for KubeVirt.
+Run it with KVM: ``<domain type='kvm'>`` in libvirt, ``[libvirt] virt_type = kvm`` in Nova, no
+``useEmulation`` in KubeVirt.
 
 ## Fix safety
 
-Not automatic: the guest sees another CPU, and machines exist that only emulation can run. Power it
-off and on, and check that it boots.
+Not automatic: the guest sees another CPU, and some machines run only under emulation. Power it off
+and on, and check that it boots.
 
 ## When it does not fire
 
-* On a host without usable KVM, a nested one for example. The device alone is not enough: the CPU
-  must show hardware virtualization too (vmx, svm or sie in ``/proc/cpuinfo``); elsewhere, and for
-  definitions whose host is not known, the rule is skipped.
-* Guests of another architecture than the host's.
-* Guests whose only NICs are passed through.
+* On a host without usable KVM, such as some nested hosts. The device alone is not enough: the CPU
+  must also support hardware virtualization (vmx, svm or sie in ``/proc/cpuinfo``). Skipped on other
+  hosts, and for definitions whose host is unknown.
+* On guests of another architecture than the host's.
+* On guests with passed-through NICs only.
 """
 
 from __future__ import annotations

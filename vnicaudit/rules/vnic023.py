@@ -2,14 +2,14 @@
 
 ## What is wrong
 
-The host runs KVM guests with virtio NICs on taps, and has neither ``/dev/vhost-net`` nor a module
-that would provide it. libvirt starts such guests all the same, without vhost; only those with
-``<driver name='vhost'/>`` fail (VNIC024).
+The host runs KVM guests with virtio NICs on taps, but has neither ``/dev/vhost-net`` nor the module
+that provides it. libvirt still starts these guests, without vhost. Only guests with ``<driver
+name='vhost'/>`` fail to start (VNIC024).
 
 ## Why it matters
 
-Every packet of every such guest is copied by its QEMU instead of a kernel thread. The warning
-``Unable to open vhost-net`` in libvirt's log is the only sign (measured with libvirt 9.0).
+QEMU copies every packet of every such guest itself; with vhost a kernel thread does. The only sign
+is the warning ``Unable to open vhost-net`` in libvirt's log (measured with libvirt 9.0).
 
 ## Bad
 
@@ -27,7 +27,7 @@ ls /dev/vhost-net                                       # /dev/vhost-net
 ## Fix
 
 Run a kernel with vhost-net (``CONFIG_VHOST_NET=m`` or ``=y``), or install the package with its
-modules where the distribution keeps them apart. Then power the guests off and on.
+modules if the distribution ships them separately. Then power the guests off and on.
 
 ## Fix safety
 
@@ -35,10 +35,10 @@ Guests keep running without vhost until they are powered off and on.
 
 ## When it does not fire
 
-* A module that is merely not loaded: it loads itself when the device is opened.
-* A host none of whose KVM guests has a virtio NIC on a tap; vhost-user and vDPA do not need it.
-* A host all of whose such NICs have ``<driver name='qemu'/>`` or another ``<backend vhost=>``.
-* From inside a container, where the host's modules cannot be seen, the rule is skipped.
+* When the module is installed but not loaded: it loads when the device is opened.
+* On a host where no KVM guest has a virtio NIC on a tap; vhost-user and vDPA do not need vhost-net.
+* On a host where every such NIC has ``<driver name='qemu'/>`` or another ``<backend vhost=>``.
+* Skipped inside a container, from which the host's modules cannot be seen.
 """
 
 from __future__ import annotations

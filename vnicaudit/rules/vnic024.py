@@ -1,14 +1,14 @@
-"""vhost demanded on a host that has none.
+"""vhost is required on a host that does not have it.
 
 ## What is wrong
 
-``<driver name='vhost'/>`` makes vhost-net a condition, and this host has neither
-``/dev/vhost-net`` nor a module that would provide it.
+``<driver name='vhost'/>`` makes vhost-net mandatory, but this host has neither ``/dev/vhost-net``
+nor the module that provides it.
 
 ## Why it matters
 
-The guest does not start: ``vhost-net was requested for an interface, but is unavailable``
-(measured with libvirt 9.0 and 11.3). A guest that runs now stays down after its next stop.
+The guest does not start: ``vhost-net was requested for an interface, but is unavailable`` (measured
+with libvirt 9.0 and 11.3). A guest that is running now stays down after its next stop.
 
 ## Bad
 
@@ -32,18 +32,19 @@ The guest does not start: ``vhost-net was requested for an interface, but is una
 
 ## Fix
 
-Give the host vhost-net (VNIC023 says how). Without the attribute the guest would start, slower.
+Add vhost-net to the host, as VNIC023 describes. Without the attribute the guest would start, with a
+slower network.
 
 ## Fix safety
 
-Nothing changes for the guest but that it starts.
+The only change for the guest is that it starts.
 
 ## When it does not fire
 
-* Domains of type ``qemu``: there the attribute has no effect (VNIC022).
-* A module that is merely not loaded; a NIC whose QEMU shows that it has vhost.
+* In domains of type ``qemu``: the attribute has no effect there (VNIC022).
+* When the module is installed but not loaded, or QEMU shows that the NIC has vhost.
 * With another device in ``<backend vhost=>`` (VNIC025).
-* Where the host's devices were not looked at, the rule is skipped.
+* Skipped when the host's devices were not read.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def check(subject: Subject) -> Iterator[Problem]:
         yield Problem(
             "name='vhost' on a host without vhost-net: the guest does not start here",
             field="driver_name",
-            fix="Give the host vhost-net: a kernel with CONFIG_VHOST_NET, with its modules "
-            "installed. Without name='vhost' the guest starts, and QEMU copies every packet.",
+            fix="Add vhost-net to the host: a kernel with CONFIG_VHOST_NET and its modules. "
+            "Without name='vhost' the guest starts, and QEMU copies every packet.",
         )
 
 

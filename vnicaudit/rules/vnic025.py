@@ -1,15 +1,14 @@
-"""vhost device that does not exist.
+"""The vhost device named in the definition does not exist.
 
 ## What is wrong
 
-``<backend vhost=>`` names another device than ``/dev/vhost-net``, and there is no such file on
-this host.
+``<backend vhost=>`` names another device than ``/dev/vhost-net``, and this host has no such file.
 
 ## Why it matters
 
 libvirt opens that path for every queue pair. With ``<driver name='vhost'/>`` the guest does not
-start (``vhost-net was requested for an interface, but is unavailable``); without it libvirt logs
-one warning and starts the guest with QEMU copying every packet (libvirt 11.3,
+start: ``vhost-net was requested for an interface, but is unavailable``. Otherwise libvirt logs one
+warning and starts the guest, and QEMU copies every packet (libvirt 11.3,
 ``qemuInterfaceOpenVhostNet``).
 
 ## Bad
@@ -34,19 +33,19 @@ one warning and starts the guest with QEMU copying every packet (libvirt 11.3,
 
 ## Fix
 
-Make the device, or remove the attribute: libvirt then uses ``/dev/vhost-net``.
+Create the device, or remove the attribute: libvirt then uses ``/dev/vhost-net``.
 
 ## Fix safety
 
-Unsafe: why another device was named is not known.
+Unsafe: it is not known why another device was named.
 
 ## When it does not fire
 
-* Domains of type ``qemu``, NICs that are not virtio on a tap, ``<driver name='qemu'/>``: the
-  attribute is not used.
-* ``/dev/vhost-net`` itself (VNIC023, VNIC024).
-* A NIC whose QEMU shows that it has vhost.
-* Where the host's devices were not looked at, the rule is skipped.
+* In domains of type ``qemu``, on NICs that are not virtio on a tap, and with ``<driver
+  name='qemu'/>``: the attribute is not used.
+* On ``/dev/vhost-net`` itself (VNIC023, VNIC024).
+* When QEMU shows that the NIC has vhost.
+* Skipped when the host's devices were not read.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def check(subject: Subject) -> Iterator[Problem]:
             severity=None if demanded else "medium",
             change=Change(
                 "backend_vhost", path, None, safe=False,
-                reason="why another device than /dev/vhost-net was named is not known",
+                reason="another device than /dev/vhost-net may have been named for a reason",
             ),
         )  # fmt: skip
 

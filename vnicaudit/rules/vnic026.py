@@ -1,4 +1,4 @@
-"""Zero-copy transmit of vhost-net switched on.
+"""Zero-copy transmit of vhost-net is switched on.
 
 ## What is wrong
 
@@ -6,8 +6,8 @@ The module parameter ``vhost_net.experimental_zcopytx`` is on. It is off by defa
 
 ## Why it matters
 
-It saves at most 15 % of CPU on large transmits (Red Hat), and switches off a mitigation against
-denial of service and information leaks.
+It saves at most 15 % of CPU time on large transmits (Red Hat), and it switches off a mitigation
+against denial of service and information leaks.
 
 ## Bad
 
@@ -23,8 +23,8 @@ cat /sys/module/vhost_net/parameters/experimental_zcopytx   # 0
 
 ## Fix
 
-Remove ``options vhost_net experimental_zcopytx=1`` from ``/etc/modprobe.d`` (or the kernel's
-command line) and load the module anew: the parameter is read-only while it is loaded.
+Remove ``options vhost_net experimental_zcopytx=1`` from ``/etc/modprobe.d`` or from the kernel
+command line, and reload the module: the parameter is read-only while the module is loaded.
 
 ## Fix safety
 
@@ -32,8 +32,8 @@ The module can be unloaded only while no guest uses it.
 
 ## When it does not fire
 
-Where the parameter is off. While the module is not loaded, or on another host than this one, the
-rule is skipped.
+When the parameter is off. Skipped when the module is not loaded, and for any other host than this
+one.
 """
 
 from __future__ import annotations

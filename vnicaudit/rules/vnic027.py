@@ -2,13 +2,13 @@
 
 ## What is wrong
 
-libvirt's log of the guest's last start has the warning ``Unable to open vhost-net. Opened so far
-0, requested 1``: it tried, failed, and started the guest without vhost.
+libvirt's log of the guest's last start has the warning ``Unable to open vhost-net. Opened so far 0,
+requested 1``. libvirt tried, failed, and started the guest without vhost.
 
 ## Why it matters
 
-It is the cause of VNIC020 in libvirt's own words. Measured with libvirt 9.0 on a host without
-``/dev/vhost-net``; a process out of file descriptors gives the same warning.
+This is the cause of VNIC020. Measured with libvirt 9.0 on a host without ``/dev/vhost-net``; a
+process that runs out of file descriptors gets the same warning.
 
 ## Bad
 
@@ -30,19 +30,19 @@ It is the cause of VNIC020 in libvirt's own words. Measured with libvirt 9.0 on 
 
 ## Fix
 
-Make ``/dev/vhost-net`` usable on the hypervisor (the module, and enough file descriptors for
-libvirt's daemon), then power the guest off and on where it is managed.
+Make ``/dev/vhost-net`` usable on the hypervisor: load the module, and allow libvirt's daemon enough
+file descriptors. Then power the guest off and on through its owner.
 
 ## Fix safety
 
-Nothing changes for the guest but its packet path.
+Only the guest's packet path changes.
 
 ## When it does not fire
 
-* Warnings from before the guest's last start: they are not read.
-* A NIC whose QEMU shows that it has vhost.
-* NICs that never have vhost-net, and domains of type ``qemu``.
-* Where QEMU is known but libvirt's log was not read, the rule is skipped.
+* On warnings from before the guest's last start.
+* When QEMU shows that the NIC has vhost.
+* On NICs that never use vhost-net, and in domains of type ``qemu``.
+* Skipped when QEMU was read but libvirt's log was not.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def check(subject: Subject) -> Iterator[Problem]:
             "libvirt could not open vhost-net at the last start: QEMU copies every packet itself",
             field="log_warning",
             fix="Make /dev/vhost-net usable on the hypervisor (the vhost_net module, and enough "
-            "file descriptors for libvirt's daemon), then power the guest off and on where it "
-            "is managed.",
+            "file descriptors for libvirt's daemon), then power the guest off and on through its "
+            "owner.",
         )
 
 

@@ -1,16 +1,18 @@
-"""One queue pair for a guest with four or more vCPUs.
+"""Only one queue pair in a guest with four or more vCPUs.
 
 ## What is wrong
 
-The NIC has one queue pair. All its packets pass one vhost thread on the host (or one poll-mode
-queue of a vhost-user switch), and their interrupts arrive at one vCPU of the guest at a time.
+The NIC has one queue pair. All its packets go through one vhost thread on the host (or one
+poll-mode queue of a vhost-user switch), and one guest vCPU at a time handles their interrupts.
 
 ## Why it matters
 
-With many flows that thread, or that vCPU, is the ceiling. The DNS servers of A. Scicchitano's
-measurement (SWITCH) went from 27,000 to 73,000 queries per second from 1 to 3 vCPUs on virtio, a
-gain that ends where one queue is full. It is no gain for one flow, and Red Hat's RHEL 7 tuning
-guide warns that multiqueue can cost throughput of many small outgoing TCP packets: measure.
+With many flows, that thread or vCPU becomes the bottleneck. In A. Scicchitano's measurement
+(SWITCH), DNS servers on virtio went from 27,000 queries per second with 1 vCPU to 73,000 with 3;
+such gains end when the one queue is full.
+
+A single flow gains nothing. Red Hat's RHEL 7 tuning guide warns that multiqueue can reduce the
+throughput of many small outgoing TCP packets. Measure before and after.
 
 ## Bad
 
@@ -37,39 +39,40 @@ In the same guest:
 
 ## Fix
 
-Set queues to the number of vCPUs, 8 at most; on s390x begin with 2. An old guest must switch them
-on itself (`ethtool -L eth0 combined 8`). Where virtio is only the default, write the model too:
-libvirt reads queues beside a virtio model that is written down, and nowhere else. In a KubeVirt
-manifest set `networkInterfaceMultiqueue: true`: each NIC then gets one queue pair per vCPU. In
-OpenStack it is `hw_vif_multiqueue_enabled=true` of the image, which Nova keeps for each server:
-one pair per vCPU as well, `[libvirt] max_queues` at most.
+Set queues to the number of vCPUs, 8 at most; start with 2 on s390x. An old guest must enable them
+itself (`ethtool -L eth0 combined 8`). If virtio is only the default model, declare it too: libvirt
+reads queues only beside a declared virtio model.
+
+In a KubeVirt manifest set `networkInterfaceMultiqueue: true`; each NIC then gets one queue pair per
+vCPU. In OpenStack set `hw_vif_multiqueue_enabled=true` on the image; Nova keeps a copy for each
+server and creates one pair per vCPU, at most `[libvirt] max_queues`.
 
 ## Fix safety
 
-Unsafe, in the sense that it is not always better: measure before and after. With vhost-user the
+Unsafe, because more queues are not always better: measure before and after. With vhost-user, the
 switch must offer as many queues. Each queue pair takes two interrupt vectors and guest memory.
 
 ## When it does not fire
 
-* Below four vCPUs, and where the number of vCPUs is not known: skipped.
+* Below four vCPUs. Skipped when the number of vCPUs is unknown.
 * On backends without multiqueue (user, passt), on vDPA (the device decides) and on assigned
-  devices; where it is not known what a libvirt network is connected to: skipped.
-* In userspace (`type='qemu'`, `<driver name='qemu'/>`, no vhost on the host): QEMU's one thread
-  is the limit, not the number of queues.
-* On guests with many NICs: more than about 200 interrupt vectors in all would be needed.
-* Where more queues are declared and one runs: a change is staged, which VNIC013 reports.
+  devices. Skipped when it is unknown how a libvirt network is connected.
+* When QEMU handles the packets itself (`type='qemu'`, `<driver name='qemu'/>`, no vhost on the
+  host): its single thread is the limit, not the number of queues.
+* On guests with many NICs that would need more than about 200 interrupt vectors in all.
+* When several queues are declared but one is running: the change is pending, see VNIC013.
 * On NICs that are not virtio, or whose link is down.
-* In a KubeVirt manifest, or its preference, that sets multiqueue, on or off.
-* On s390x it is *low*: IBM recommends it only with evidence of load. Confidence is low
-  everywhere: the load is not in the definition. So it is a hint, and fails no run unless
-  `--fail-confidence low` is given.
-* In a KubeVirt manifest it is one finding for the VM, and *low*: the switch is off by KubeVirt's
-  own default, and on it gives every NIC as many queues as there are vCPUs, with no way to have
-  fewer (VNIC072).
-* A server of OpenStack whose cloud is read is one finding and *low* too, where neither its flavor
-  nor what Nova keeps says anything of multiqueue. None where one of them sets it, on or off, where
-  its image does now (VNIC064), and where that or the NIC's model is not known; where that is not
-  known and its domain was read in libvirt, each NIC is judged there.
+* When a KubeVirt manifest or its preference sets multiqueue, on or off.
+* Confidence is always low, because the definition does not show the load. The finding is a hint: it
+  does not fail a run unless `--fail-confidence low` is given. On s390x it is *low*, because IBM
+  recommends multiqueue only with evidence of load.
+* A KubeVirt manifest gets one finding for the VM, and it is *low*. Multiqueue is off by KubeVirt's
+  own default, and switching it on gives every NIC as many queues as there are vCPUs, with no way to
+  have fewer (VNIC072).
+* An OpenStack server read from its cloud also gets one finding, which is *low*, if neither its
+  flavor nor the properties that Nova keeps for it mention multiqueue. It gets none if one of them
+  sets it, on or off; if its image sets it now (VNIC064); or if those properties or the NIC's model
+  are unknown. If they are unknown and the domain was read from libvirt, each NIC is judged there.
 """
 
 from __future__ import annotations
@@ -103,23 +106,25 @@ _SWITCHED = (None, *_TAP, "vhostuser")
 
 _FEW = 2
 _VECTORS = 200
-_MEASURE = "it helps many flows and can slow down small outgoing packets: measure before and after"
+_MEASURE = (
+    "more queues help many flows but can slow down small outgoing packets: measure before and after"
+)
 
 _BOTH = (
-    "Write <model type='virtio'/> as well as queues='{}' in <driver> (virsh edit), then power the "
-    "guest off and on: libvirt reads queues only beside a virtio model that is written down. "
+    "Write <model type='virtio'/> as well as queues='{}' in <driver> (virsh edit), then power "
+    "the guest off and on: libvirt reads queues only beside a declared virtio model. "
     f"{unsafe_because(_MEASURE)}"
 )
 
 
 class QueueLimits(RuleSettings, frozen=True):
-    """Which guests are large enough, and what they are to have."""
+    """The smallest guests that are reported, and the most queues that are proposed."""
 
     min_vcpus: Annotated[
-        int, setting("The fewest vCPUs of a guest that is reported.", at_least=2)
+        int, setting("Report guests with at least this many vCPUs.", at_least=2)
     ] = 4
     max_queues: Annotated[
-        int, setting("The most queue pairs that are proposed for a NIC.", at_least=2, at_most=256)
+        int, setting("Propose at most this many queue pairs per NIC.", at_least=2, at_most=256)
     ] = 8
 
 

@@ -1,17 +1,17 @@
-"""More queues than vCPUs, more than a backend has, or no number at all.
+"""Invalid queues: more than the vCPUs, more than the backend supports, or not a number.
 
 ## What is wrong
 
-`queues` is larger than the number of vCPUs the guest can ever have, larger than the backend can
-do, or not a number. libvirt never compares queues with vCPUs.
+`queues` is not a number, or is larger than the backend supports or than the number of vCPUs the
+guest can ever have. libvirt never compares queues with vCPUs.
 
 ## Why it matters
 
-A guest uses one queue pair per vCPU at most: the others take interrupt vectors (2 each), file
-descriptors, a vhost thread and guest memory for nothing. A tap device has 256 queues at most
-(drivers/net/tun.c): with 300 QEMU 10 does not start (`could not configure /dev/net/tun: Argument
-list too long`, measured). virtio-net itself has 511 queue pairs at most. And a `queues` that is
-no number is refused at definition.
+A guest uses at most one queue pair per vCPU. The others waste two interrupt vectors each, file
+descriptors, a vhost thread and guest memory. A tap device has 256 queues at most
+(drivers/net/tun.c): with 300, QEMU 10 does not start (`could not configure /dev/net/tun: Argument
+list too long`, measured). virtio-net itself has 511 queue pairs at most. If `queues` is not a
+number, libvirt refuses the definition.
 
 ## Bad
 
@@ -43,14 +43,15 @@ Set queues to the number of vCPUs.
 
 ## Fix safety
 
-Safe: the queues that go were never used.
+Safe: the queues that are removed were never used.
 
 ## When it does not fire
 
-* Where the guest may get more vCPUs by hot-plug: the maximum counts, not what it starts with.
-* Where libvirt does not read the attribute: VNIC010. On backends without multiqueue: VNIC032.
-* On vDPA: QEMU takes the device's own number of queues.
-* Where the number of vCPUs is not known: skipped.
+* On vCPUs that can be hot-plugged: the maximum counts, not the number at start.
+* When libvirt does not read the attribute: see VNIC010. On backends without multiqueue: see
+  VNIC032.
+* On vDPA: QEMU uses the device's own number of queues.
+* Skipped when the number of vCPUs is unknown.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ def _change(subject: Subject, wanted: int) -> Change | None:
         str(subject.nic.queues),
         str(wanted),
         safe=True,
-        reason="the guest uses one queue pair per vCPU at most",
+        reason="the guest uses at most one queue pair per vCPU",
     )
 
 

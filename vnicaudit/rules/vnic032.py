@@ -1,13 +1,13 @@
-"""Several queues on an interface type that has no multiqueue: the domain does not start.
+"""Several queues on an interface type without multiqueue: the domain does not start.
 
 ## What is wrong
 
-`queues` is above 1 on an interface of type user, server, client, mcast or udp. Only tap and
-macvtap devices, vhost-user and vDPA have several queues.
+`queues` is above 1 on an interface of type user, server, client, mcast or udp. Only tap and macvtap
+devices, vhost-user and vDPA support several queues.
 
 ## Why it matters
 
-The definition is accepted, also with validation; the start is refused with `multiqueue is not
+The definition is accepted, even with validation, but the domain does not start: `multiqueue is not
 supported for network interfaces of type user` (measured with libvirt 9.0).
 
 ## Bad
@@ -33,13 +33,13 @@ Remove `queues`, or connect the NIC to a bridge or network.
 
 ## Fix safety
 
-Safe: as it is the domain does not start.
+Safe: the domain does not start as it is.
 
 ## When it does not fire
 
-* On `type='network'`: it never becomes one of these types.
-* Where libvirt does not read the attribute because the model is not virtio in writing: VNIC010.
-* On `queues='1'`, and on a NIC that runs.
+* On `type='network'`, which never becomes one of these types.
+* When libvirt does not read the attribute, because no virtio model is declared: see VNIC010.
+* On `queues='1'`, and on a running NIC.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         f"{subject.backend}, the domain does not start",
         field="queues",
         change=Change(
-            "queues", queues, None, safe=True, reason="as it is the domain does not start"
+            "queues", queues, None, safe=True, reason="the domain does not start as it is"
         ),
     )
 

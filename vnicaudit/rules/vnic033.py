@@ -1,17 +1,17 @@
-"""A receive ring of 256 descriptors behind a switch that never waits (vhost-user, vDPA).
+"""A receive ring of 256 descriptors behind a poll-mode switch or device (vhost-user, vDPA).
 
 ## What is wrong
 
-The NIC's receive ring has 256 descriptors, QEMU's default, and its other end is a poll-mode
-switch or a device (OVS-DPDK, VPP, VDUSE, vDPA hardware). When the guest's vCPU is not running for
-a moment the ring is full, and the switch drops.
+The NIC's receive ring has 256 descriptors, QEMU's default, and a poll-mode switch or a device feeds
+it (OVS-DPDK, VPP, VDUSE, vDPA hardware). Whenever the guest's vCPU is descheduled for a moment, the
+ring fills up and the switch drops packets.
 
 ## Why it matters
 
-At more than a million packets per second 256 slots overflow within one preemption of the vCPU
-(Nova specification for Rocky). 1024 is advised on OpenStack with OVS-DPDK; drops on the VDUSE
-port were the symptom of the 256 fixed in KubeVirt (J. Meng, M. Coquelin, Red Hat, "Beam me
-through the datapath").
+At more than a million packets per second, 256 slots overflow within a single preemption of the vCPU
+(Nova specification for Rocky). The advice for OpenStack with OVS-DPDK is 1024. In KubeVirt, a fixed
+size of 256 showed up as drops on the VDUSE port (J. Meng, M. Coquelin, Red Hat, "Beam me through
+the datapath").
 
 ## Bad
 
@@ -34,24 +34,23 @@ through the datapath").
 
 ## Fix
 
-Set `rx_queue_size='1024'` (libvirt 2.3, QEMU 2.7). In Nova: `[libvirt] rx_queue_size` in
+Set `rx_queue_size='1024'` (libvirt 2.3, QEMU 2.7). In Nova, set `[libvirt] rx_queue_size` in
 nova.conf.
 
 ## Fix safety
 
-Safe on vhost-user. On vDPA unsafe: the device must have rings that large.
+Safe on vhost-user. Unsafe on vDPA: the device must support rings of that size.
 
 ## When it does not fire
 
-* On taps: the queue of the tap device holds what the ring does not, so without a count of drops
-  there is no evidence, and this rule has none.
-* In KubeVirt, which cannot set ring sizes, and for Nova's vDPA ports, for which Nova writes none.
-* In guests with virtio 0.9 drivers, and on a NIC that may be booted from (a boot order) unless
-  the guest is known to run current virtio drivers: old iPXE and old drivers cannot handle a ring
-  above 256.
-* On vDPA it is *low*: the drops that were seen are those of VDUSE.
-* On passt, and where libvirt does not read the attribute (VNIC010).
-* Where the link is down.
+* On taps: the tap device's own queue absorbs what the ring cannot hold. Only a drop count would be
+  evidence, and this rule has none.
+* In KubeVirt, which cannot set ring sizes, and on Nova's vDPA ports, for which Nova writes none.
+* In guests with virtio 0.9 drivers, and on a NIC with a boot order, unless the guest is known to
+  have current virtio drivers: old iPXE and old drivers cannot handle a ring above 256.
+* Reported as *low* on vDPA: the known drops were seen with VDUSE.
+* On passt, and when libvirt does not read the attribute (VNIC010).
+* When the link is down.
 """
 
 from __future__ import annotations
@@ -76,16 +75,16 @@ _WANTED = "1024"
 _MEASURED = 256
 """The ring whose overflow was seen."""
 _BEHIND = {"vhostuser": "a vhost-user switch", "vdpa": "a vDPA device"}
-_SAFE = "the ring takes a little guest memory, the driver reads its size"
-_UNSAFE = "the vDPA device must have rings that large"
+_SAFE = "the ring takes a little guest memory, and the driver reads its size"
+_UNSAFE = "the vDPA device must support rings of that size"
 
 
 class RingLimits(RuleSettings, frozen=True):
-    """Which rings are large enough."""
+    """The smallest ring that is large enough."""
 
     minimum: Annotated[
         Literal[512, 1024],
-        setting("The smallest receive ring, in descriptors, that is not reported: 512 or 1024."),
+        setting("Report receive rings with fewer descriptors than this: 512 or 1024."),
     ] = 512
 
 

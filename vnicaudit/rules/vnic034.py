@@ -1,16 +1,15 @@
-"""tx_queue_size above 256 where the backend has 256: ignored by old QEMU, refused by new.
+"""tx_queue_size above 256 on a backend limited to 256: ignored by old QEMU, refused by new.
 
 ## What is wrong
 
-`tx_queue_size` is 512 or 1024 on a backend whose transmit ring has 256 descriptors at most: every
-backend but vhost-user and vDPA (`virtio_net_max_tx_queue_size` in QEMU).
+`tx_queue_size` is 512 or 1024 on a backend whose transmit ring has at most 256 descriptors. That is
+every backend except vhost-user and vDPA (`virtio_net_max_tx_queue_size` in QEMU).
 
 ## Why it matters
 
-Up to QEMU 8.0 it is cut down to 256 without a word (measured with 7.2.22); later QEMU refuses to
-start (measured with 10.0.13): `Invalid tx_queue_size (= 1024), must be a power of 2 between 256
-and 256`. An upgrade of the host or a migration thus turns a definition that has worked for years
-into one that does not start.
+QEMU up to 8.0 silently reduces it to 256 (measured with 7.2.22). Later QEMU refuses to start
+(measured with 10.0.13): `Invalid tx_queue_size (= 1024), must be a power of 2 between 256 and 256`.
+After a host upgrade or a migration, a definition that worked for years no longer starts.
 
 ## Bad
 
@@ -38,16 +37,18 @@ Remove `tx_queue_size`.
 
 ## Fix safety
 
-Safe: the ring has 256 descriptors already wherever the domain starts.
+Safe: wherever the domain starts, the ring already has 256 descriptors.
 
 ## When it does not fire
 
-* On vhost-user and vDPA, which do have 1024.
-* On assigned devices. What a libvirt network is connected to need not be known: it is a tap or a
-  macvtap (confidence is medium, because it may hand out assigned devices).
-* On sizes QEMU refuses on any backend: VNIC035. Where libvirt does not read it: VNIC010.
-* With QEMU 8.1 or later (known or assumed) it is an *error*: the domain does not start. QEMU 8.1
-  to 9 were not measured; there confidence is medium.
+* On vhost-user and vDPA, which do support 1024.
+* On assigned devices.
+* With medium confidence on a libvirt network: it is usually a tap or a macvtap, but it may hand out
+  assigned devices.
+* On sizes that QEMU refuses on every backend: see VNIC035. When libvirt does not read the
+  attribute: see VNIC010.
+* Reported as *error* with QEMU 8.1 or later, known or assumed: the domain does not start. QEMU 8.1
+  to 9 were not measured, so confidence is medium there.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _change_to_unset(size: int | None) -> Change:
-    reason = "the ring has 256 descriptors wherever the domain starts"
+    reason = "the ring has 256 descriptors anyway, wherever the domain starts"
     return Change("tx_queue_size", str(size), None, safe=True, reason=reason)
 
 

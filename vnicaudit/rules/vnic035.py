@@ -2,18 +2,18 @@
 
 ## What is wrong
 
-`rx_queue_size` or `tx_queue_size` is not a power of two between 256 and 1024, or not a number: in
-a definition, behind libvirt's settings (`<qemu:override>`, or `-set` and `-global` in
-`<qemu:commandline>`), on QEMU's command line, or in `[libvirt]` of nova.conf.
+`rx_queue_size` or `tx_queue_size` is not a number, or not a power of two between 256 and 1024. It
+may be set in a definition, by `<qemu:override>`, by `-set` or `-global` in `<qemu:commandline>`, on
+QEMU's command line, or in `[libvirt]` of nova.conf.
 
 ## Why it matters
 
-libvirt refuses the definition where it is no power of two (`rx_queue_size has to be a power of
-two`) or no number; a power of two outside of 256 to 1024, such as 128 or 2048, is accepted at
-definition and refused by QEMU at start. Measured with libvirt 9.0 and QEMU 7.2.
+libvirt refuses the definition if the size is not a number or not a power of two (`rx_queue_size has
+to be a power of two`). It accepts a power of two outside 256 to 1024, such as 128 or 2048, and QEMU
+refuses that at start. Measured with libvirt 9.0 and QEMU 7.2.
 
-Nova knows 256, 512 and 1024; of another value oslo.config makes an error wherever Nova reads the
-option (measured with its own `IntOpt`: `ConfigFileValueError`).
+Nova accepts 256, 512 and 1024. With any other value, Nova fails wherever it reads the option
+(measured with its own `IntOpt`: oslo.config raises `ConfigFileValueError`).
 
 ## Bad
 
@@ -47,24 +47,24 @@ rx_queue_size = 1024
 
 ## Fix
 
-Use 256, 512 or 1024 for `rx_queue_size`; remove `tx_queue_size`, except on vhost-user and vDPA.
-In nova.conf both take 256, 512 or 1024; restart nova-compute.
+Set `rx_queue_size` to 256, 512 or 1024. Remove `tx_queue_size`, except on vhost-user and vDPA. In
+nova.conf both options accept 256, 512 or 1024; restart nova-compute.
 
 ## Fix safety
 
-Safe: as it is the domain cannot be defined, or does not start, or Nova cannot read the option.
+Safe: as it is, the domain cannot be defined or does not start, or Nova cannot read the option.
 
 ## When it does not fire
 
 * On 0 in a definition, which means the same as no attribute.
-* Where libvirt does not read the attribute because the model is not virtio in writing: VNIC010.
-* On `tx_queue_size` of 512 or 1024 on a tap: VNIC034.
+* When libvirt does not read the attribute, because no virtio model is declared: see VNIC010.
+* On `tx_queue_size` of 512 or 1024 on a tap: see VNIC034.
 * On assigned devices.
-* On a NIC that runs. A log, or a command line that somebody pasted, may be of a start that failed:
-  they are no proof. Open descriptors of the process, and libvirt's word, are.
-* In nova.conf: on no value, where `compute_driver` names another driver than libvirt, and where
-  another file overrides the line. In a template that fills a value in it is skipped, unless the
-  other option is wrong for certain.
+* On a running NIC, shown by libvirt or by open descriptors of the process. A log or a pasted
+  command line proves nothing: it may come from a failed start.
+* In nova.conf: on an empty value, when `compute_driver` names another driver than libvirt, and when
+  another file overrides the line. Skipped in a template that fills in a value, unless the other
+  option is certain to be wrong.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ from vnicaudit.model.subject import ConfigSubject, Subject
 _RINGS = ("rx_queue_size", "tx_queue_size")
 _DIGITS = 10
 _REFUSED = "libvirt refuses the definition"
-_NO_START = "QEMU takes 256 to 1024 and does not start"
-_QEMU_REFUSES = "QEMU takes 256, 512 or 1024 and does not start"
+_NO_START = "QEMU accepts only 256 to 1024 and does not start"
+_QEMU_REFUSES = "QEMU accepts only 256, 512 or 1024 and does not start"
 
 
 def applies(subject: Subject) -> bool:
@@ -120,7 +120,7 @@ def check(subject: Subject) -> Iterator[Problem]:
             text,
             _nearest(subject, field, text),
             safe=True,
-            reason="as it is the domain cannot be defined or does not start",
+            reason="the domain cannot be defined or does not start as it is",
         ),
         fix=f"{others} is wrong too." if others else "",
     )
@@ -140,7 +140,7 @@ def check_config(subject: ConfigSubject) -> Iterator[Problem]:
         if as_number(option.value) in RING_SIZES:
             continue
         yield Problem(
-            f"{option.name} = {option.value[:20]}: Nova takes 256, 512 or 1024, and fails where it "
+            f"{option.name} = {option.value[:20]}: Nova takes 256, 512 or 1024, and fails when it "
             "reads another value",
             field=f"libvirt/{option.name}",
             change=Change(
@@ -148,7 +148,7 @@ def check_config(subject: ConfigSubject) -> Iterator[Problem]:
                 option.value,
                 _fitting(option.value),
                 safe=True,
-                reason="as it is Nova cannot read the option",
+                reason="Nova cannot read the option as it is",
             ),
             fix=f"Set [libvirt] {option.name} to 256, 512 or 1024, or remove it; restart "
             "nova-compute.",

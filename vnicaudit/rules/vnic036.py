@@ -1,15 +1,15 @@
-"""Nova's tx_queue_size reaches no NIC but vhost-user ones.
+"""Nova's tx_queue_size has no effect except on vhost-user ports.
 
 ## What is wrong
 
-`[libvirt] tx_queue_size` is set. Nova passes it to vhost-user ports only (OVS-DPDK and its like);
-for a tap, whether on a bridge or plugged by Open vSwitch, it is never written into the domain.
-For a vDPA port neither it nor `rx_queue_size` is written, unless packed rings are on.
+`[libvirt] tx_queue_size` is set. Nova passes it only to vhost-user ports (OVS-DPDK and similar). It
+never writes it for a tap, on a bridge or on Open vSwitch. For a vDPA port it writes neither this
+option nor `rx_queue_size`, unless packed rings are on.
 
 ## Why it matters
 
-Who sets it expects larger transmit rings and gets 256 descriptors. It does no harm: because Nova
-does not write it for a tap, the start failure of VNIC034 does not happen either.
+Whoever set it expects larger transmit rings and gets 256 descriptors. It does no harm: because Nova
+does not write it for a tap, the start failure of VNIC034 does not occur either.
 
 ## Bad
 
@@ -35,19 +35,18 @@ Remove the line, unless this compute node has vhost-user ports.
 
 ## Fix safety
 
-Safe for taps and vDPA. With vhost-user ports the transmit ring would shrink at the next hard
-reboot; hence the change is marked unsafe.
+Safe for taps and vDPA. On vhost-user ports the transmit ring would shrink at the next hard reboot,
+so the change is marked unsafe.
 
 ## When it does not fire
 
-* Where the configuration speaks of hugepages or shared guest memory (`reserved_huge_pages` in
-  `[DEFAULT]`, `file_backed_memory` in `[libvirt]`): vhost-user needs that, so vhost-user ports are
-  to be expected. Which ports there really are a configuration file does not say: confidence is
-  low.
-* When it is set to 256, which is what every port gets anyway.
-* On a value that Nova does not take: VNIC035.
+* When the configuration mentions huge pages or shared guest memory (`reserved_huge_pages` in
+  `[DEFAULT]`, `file_backed_memory` in `[libvirt]`): vhost-user needs these, so vhost-user ports are
+  likely. A configuration file does not list the ports, so confidence is low.
+* When it is 256, which every port gets anyway.
+* On a value that Nova does not accept: see VNIC035.
 * When `compute_driver` names another driver than libvirt.
-* In a template, where the line stands under a condition or its value is filled in: skipped.
+* Skipped in a template if the line depends on a condition or its value is filled in.
 """
 
 from __future__ import annotations

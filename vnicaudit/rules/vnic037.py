@@ -1,17 +1,20 @@
-"""Offloads, ioeventfd or event_idx are switched off, or transmission waits for a timer.
+"""Offloads, ioeventfd or event_idx are off, or transmission waits for a timer.
 
 ## What is wrong
 
-The definition switches off what makes virtio fast: checksum or segmentation offloads and
-mergeable buffers (`<host>`, `<guest>` in `<driver>`), `ioeventfd` (QEMU's main thread then
-handles each kick), `event_idx` (more interrupts and kicks than needed); or sets `txmode='timer'`,
-a userspace mode that holds packets back.
+The definition switches off features that make virtio fast:
+
+* checksum or segmentation offloads, or mergeable buffers (`<host>` and `<guest>` in `<driver>`);
+* `ioeventfd`: without it, QEMU's main thread handles every notification from the guest;
+* `event_idx`: without it, there are more interrupts and notifications than needed.
+
+Or it sets `txmode='timer'`, a userspace mode that delays packets.
 
 ## Why it matters
 
-All of them are on by default (QEMU 7.2 and 10, device properties). Without segmentation offload a
-guest sends frames of the size of the MTU where it could hand over 64 KiB at once: the way of the
-emulated cards, which is what keeps e1000 at 248 Mb/s (A. Scicchitano, SWITCH).
+All these features are on by default (QEMU 7.2 and 10, device properties). Without segmentation
+offload a guest sends frames no larger than the MTU, when it could hand over 64 KiB at once.
+Emulated cards work that way, and it is what keeps e1000 at 248 Mb/s (A. Scicchitano, SWITCH).
 
 ## Bad
 
@@ -37,22 +40,22 @@ emulated cards, which is what keeps e1000 at 248 Mb/s (A. Scicchitano, SWITCH).
 
 ## Fix
 
-Remove the switches. On QEMU's command line they are `csum=off`, `host_tso4=off`, `guest_csum=off`,
-`mrg_rxbuf=off`, `ioeventfd=off`, `event_idx=off`, `tx=timer`… of `-device`.
+Remove these settings. On QEMU's command line they are `csum=off`, `host_tso4=off`,
+`guest_csum=off`, `mrg_rxbuf=off`, `ioeventfd=off`, `event_idx=off`, `tx=timer`… of `-device`.
 
 ## Fix safety
 
-Unsafe: somebody may have switched them off for a reason, such as a guest that forwards packets
-with a driver that cannot, or a known driver bug. Ask, try, and measure.
+Unsafe: they may have been switched off for a reason, such as a known driver bug, or a guest that
+forwards packets with a driver that cannot handle offloads. Ask, try, and measure.
 
 ## When it does not fire
 
-* On vhost-user and vDPA: guests with DPDK are run with mergeable buffers and offloads off on
-  purpose, and there is no QEMU in the packet path.
-* On `txmode='timer'` where vhost is known to carry the packets: it has no effect then.
-* On `ecn` and `ufo` alone it is *low*: few flows use them.
-* Where libvirt does not read these settings: VNIC010.
-* A documented driver bug is not in the definition: suppress the finding with that reason.
+* On vhost-user and vDPA: DPDK guests run with mergeable buffers and offloads off on purpose, and
+  QEMU is not in the packet path.
+* On `txmode='timer'` when vhost is known to carry the packets: it has no effect then.
+* Reported as *low* for `ecn` and `ufo` alone: few flows use them.
+* When libvirt does not read these settings: see VNIC010.
+* A driver bug is not visible in the definition: suppress the finding and give that reason.
 """
 
 from __future__ import annotations
@@ -64,7 +67,7 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
-_REASON = "it may have been switched off because of the guest's driver: ask, then measure"
+_REASON = "they may be off because of the guest's driver: ask, then measure"
 _TIMER = "txmode=timer"
 _MINOR = frozenset({"host ecn", "host ufo", "guest ecn", "guest ufo"})
 
@@ -111,8 +114,7 @@ def _fix(subject: Subject, names: list[str], *, alone: bool) -> str:
         return f"It is {given} of its -device."
     if subject.domain.owner == "qemu":
         return (
-            f"Remove {given} from its -device on QEMU's command line, then start it anew; "
-            f"{_REASON}."
+            f"Remove {given} from its -device on QEMU's command line, then restart it; {_REASON}."
         )
     return f"Remove these settings where the definition is kept; {_REASON}." if alone else ""
 

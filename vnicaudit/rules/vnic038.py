@@ -1,16 +1,16 @@
-"""Packed rings are asked for where the data path has none, or where they stand in the way.
+"""Packed rings are requested where the data path lacks them, or where they prevent live migration.
 
 ## What is wrong
 
-`packed='on'` is set on a NIC whose packets the kernel's vhost-net carries, or on a vDPA NIC. The
-packed layout is negotiated: with vhost-net it is in force only if the kernel's vhost offers
-RING_PACKED. On vDPA it rules out QEMU's shadow virtqueue, which live migration is built on.
+`packed='on'` is set on a NIC whose packets go through the kernel's vhost-net, or on a vDPA NIC. The
+packed layout is negotiated: with vhost-net it is used only if the kernel's vhost offers
+RING_PACKED. On vDPA it rules out QEMU's shadow virtqueue, which live migration depends on.
 
 ## Why it matters
 
-On vhost-net the setting promises something it likely does not do, and it still is part of what
-must be equal on both sides of a migration. On vDPA it costs the ability to migrate
-(`vhost_svq_valid_features` in QEMU 10: RING_PACKED is not among the accepted features).
+On vhost-net the setting probably has no effect, but it must still match on both sides of a
+migration. On vDPA it makes migration impossible (`vhost_svq_valid_features` in QEMU 10: RING_PACKED
+is not among the accepted features).
 
 ## Bad
 
@@ -38,15 +38,15 @@ Remove `packed='on'`.
 
 ## Fix safety
 
-Unsafe in one respect: the ring layout is guest-visible, so a guest that runs with `packed='on'`
-cannot be migrated to a host where its definition is without. It changes with a power cycle.
+Unsafe in one respect: the guest sees the ring layout. A guest running with `packed='on'` cannot be
+migrated to a host where its definition lacks it. The layout changes with a power cycle.
 
 ## When it does not fire
 
-* On vhost-user, and where QEMU itself carries the packets (no vhost): both have packed rings.
-* Where it is not known whether vhost is in force (a definition alone does not tell), confidence
-  is low instead of medium.
-* On NICs that are not virtio: VNIC011.
+* On vhost-user, and when QEMU itself carries the packets (no vhost): both support packed rings.
+* Confidence is low instead of medium when it is unknown whether vhost is in use: a definition alone
+  does not show it.
+* On NICs that are not virtio: see VNIC011.
 """
 
 from __future__ import annotations
@@ -60,11 +60,12 @@ from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.server import PACKED
 from vnicaudit.model.subject import Subject
 
-_REASON = "the layout is part of what migration compares: plan it with a power cycle"
+_REASON = "migration compares the ring layout: change it with a power cycle"
 
 _FIX_FLAVOR = (
-    "Its flavor asks for them (hw:virtio_packed_ring): resize the server to one that does not. "
-    "Switched off in its image properties as well, Nova refuses to start it (FlavorImageConflict)."
+    "Its flavor requests them (hw:virtio_packed_ring): resize the server to one that does not. Do "
+    "not switch them off in its image properties: Nova would refuse to start it "
+    "(FlavorImageConflict)."
 )
 
 
@@ -92,7 +93,7 @@ def _message(subject: Subject) -> str:
     if subject.backend == "vdpa":
         return "packed rings on vDPA rule out the shadow virtqueue: no live migration"
     carries = ", if it carries the packets," if _vhost_unknown(subject) else ""
-    return f"packed rings are asked for, and the kernel's vhost-net{carries} may not offer them"
+    return f"packed rings are requested, but the kernel's vhost-net{carries} may not offer them"
 
 
 def _vhost_unknown(subject: Subject) -> bool:

@@ -3,13 +3,13 @@
 ## What is wrong
 
 ``<interface type='user'>`` without a backend connects the guest through slirp, the TCP/IP stack
-inside QEMU: address translation for one guest, made for use without privileges.
+inside QEMU. It does address translation for a single guest and is meant for use without privileges.
 
 ## Why it matters
 
-Every connection ends in QEMU and is opened anew by it: no vhost-net, no multiqueue (libvirt
-refuses to start with ``queues=``), no MTU, no bandwidth limits, and no way in from outside without
-port forwarding. A system libvirt can give the guest a tap device instead.
+Every connection ends in QEMU, which opens it again. There is no vhost-net, no multiqueue (libvirt
+refuses to start with ``queues=``), no MTU setting, no bandwidth limit, and no access from outside
+without port forwarding. A system libvirt can give the guest a tap device instead.
 
 ## Bad
 
@@ -30,30 +30,31 @@ port forwarding. A system libvirt can give the guest a tap device instead.
 
 ## Fix
 
-Connect it to a libvirt network or a bridge. Where only user-mode networking is possible, passt
-is the better one: ``<backend type='passt'/>`` since libvirt 9.0, and ``type='vhostuser'`` with it
+Connect the NIC to a libvirt network or a bridge. If only user-mode networking is possible, passt is
+the better choice: ``<backend type='passt'/>`` since libvirt 9.0, or passt with ``type='vhostuser'``
 since 11.1, which needs shared memory.
 
 ## Fix safety
 
-Not automatic: the guest gets another address, and what was forwarded must be reachable otherwise.
+Not automatic: the guest gets another address, and services behind port forwarding must be reached
+in another way.
 
 ## When it does not fire
 
-* Under a session libvirt (``qemu:///session``, or a file below ``.config/libvirt/qemu``), which has
-  no tap devices to give.
-* In a file that does not tell which libvirt keeps it: skipped. What tells is a place below
+* Under a session libvirt (``qemu:///session``, or a file below ``.config/libvirt/qemu``), which
+  cannot create tap devices.
+* Skipped for a file if it is unknown which libvirt owns it. It is known for a path below
   ``/etc/libvirt/qemu``, ``/run/libvirt/qemu`` or ``/var/lib/libvirt/qemu``, on the host or in a
-  copy of it, an owner that has none but the system's (Nova, oVirt), and a live libvirt.
-* passt.
-* Domains of type ``qemu``: emulated guests are what CI and laptops run, and the CPU is what slows
-  them down.
-* KubeVirt guests: their libvirt runs without privileges in a pod.
-* On a QEMU command line, in a log or among processes, it fires only where a system libvirt is known
-  to have started the guest: its secret or monitor is below ``/var/lib/libvirt/qemu``, or Nova or
-  oVirt keep the guest. Who starts QEMU by hand may have no privileges.
-* A backend in ``<qemu:commandline>``: it is there for what libvirt has no words for.
-* A NIC whose link is down is reported as *low*: it carries no traffic.
+  copy of it; for an owner that uses only the system libvirt (Nova, oVirt); and for a live libvirt.
+* On passt.
+* In domains of type ``qemu``: CI and laptops run emulated guests, and there the CPU is the
+  bottleneck.
+* On KubeVirt guests: their libvirt runs without privileges in a pod.
+* On a QEMU command line, in a log or among processes, unless a system libvirt is known to have
+  started the guest: its secret or monitor is below ``/var/lib/libvirt/qemu``, or its owner is Nova
+  or oVirt. Someone who starts QEMU by hand may have no privileges.
+* On a backend in ``<qemu:commandline>``: it is there because libvirt has no setting for it.
+* Reported as *low* when the NIC's link is down: it carries no traffic.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem per NIC."""
     yield Problem(
-        "type='user' is slirp: QEMU's own TCP/IP stack behind address translation, no vhost",
+        "type='user' is slirp: QEMU's own TCP/IP stack with address translation, and no vhost",
         field="type",
         severity="low" if subject.nic.link_state == "down" else None,
         fix=OwnerAdvice("connect-network"),

@@ -2,14 +2,14 @@
 
 ## What is wrong
 
-The NIC's packets are handled by another process (Open vSwitch with DPDK, passt, …), which must see
-the guest's memory. The domain's memory is private to QEMU.
+Another process handles the NIC's packets (Open vSwitch with DPDK, passt, …) and must see the
+guest's memory. But the domain's memory is private to QEMU.
 
 ## Why it matters
 
-The backend cannot reach the rings: no packet passes. libvirt 11.2 and later refuse such a domain
-(``'interface' requires shared memory``); before, they logged a warning and started it (libvirt
-9.0 accepts the definition, measured). Measured on the same need of a VDUSE device, kernel 6.12:
+The backend cannot reach the rings, so no packet passes. libvirt 11.2 and later refuse such a domain
+(``'interface' requires shared memory``); earlier versions log a warning and start it (measured:
+libvirt 9.0 accepts the definition). A VDUSE device has the same need: measured with kernel 6.12,
 the guest boots, binds its driver, and loses every packet.
 
 ## Bad
@@ -43,18 +43,18 @@ the guest boots, binds its driver, and loses every packet.
 ## Fix
 
 Share the guest's memory: ``<memoryBacking>`` with ``<source type='memfd'/>`` (or huge pages) and
-``<access mode='shared'/>``; with guest NUMA nodes ``memAccess='shared'`` on every cell does the
-same. In Nova a flavor with ``hw:mem_page_size`` shares it, or ``[libvirt] file_backed_memory``.
+``<access mode='shared'/>``. With guest NUMA nodes, ``memAccess='shared'`` on every cell does the
+same. In Nova, use a flavor with ``hw:mem_page_size``, or set ``[libvirt] file_backed_memory``.
 
 ## Fix safety
 
-The guest sees the same memory; it must be powered off and on.
+The guest sees the same memory. It must be powered off and on.
 
 ## When it does not fire
 
-* Shared memory in any of these forms, also when every NUMA cell has it and the domain does not.
-* passt as the backend needs shared memory too: it is judged alike.
-* Where the memory backing is not known (a command line that does not show it), it is skipped.
+* When memory is shared in any of these forms, including on every NUMA cell instead of the domain.
+* passt as the backend needs shared memory too, so it is judged in the same way.
+* Skipped when the memory backing is unknown (a command line that does not show it).
 """
 
 from __future__ import annotations

@@ -2,14 +2,14 @@
 
 ## What is wrong
 
-``mode='client'`` on a socket of Open vSwitch means a port of type ``dpdkvhostuser``: Open vSwitch
-owns the socket, and QEMU connects to it once.
+``mode='client'`` on an Open vSwitch socket means a port of type ``dpdkvhostuser``: Open vSwitch
+owns the socket, and QEMU connects to it only once.
 
 ## Why it matters
 
-When Open vSwitch restarts, for an upgrade or after a crash, the sockets are gone and every such
-guest stays without network until it is started anew. Open vSwitch has deprecated the port type in
-favour of ``dpdkvhostuserclient``, where QEMU owns the socket and Open vSwitch reconnects.
+When Open vSwitch restarts, for an upgrade or after a crash, the sockets are gone, and every such
+guest has no network until it is restarted. Open vSwitch has deprecated this port type in favour of
+``dpdkvhostuserclient``: there QEMU owns the socket, and Open vSwitch reconnects.
 
 ## Bad
 
@@ -31,20 +31,20 @@ favour of ``dpdkvhostuserclient``, where QEMU owns the socket and Open vSwitch r
 
 ## Fix
 
-Use a ``dpdkvhostuserclient`` port, and ``mode='server'`` on QEMU's side. Neutron chooses both by
-itself where its Open vSwitch offers that port type.
+Use a ``dpdkvhostuserclient`` port, and ``mode='server'`` in the definition. Neutron chooses both by
+itself if its Open vSwitch offers that port type.
 
 ## Fix safety
 
-Not automatic: port and guest must change together, with the guest powered off. In server mode
-QEMU waits at start until Open vSwitch connects.
+Not automatic: port and guest must change together, with the guest powered off. In server mode QEMU
+waits at start until Open vSwitch connects.
 
 ## When it does not fire
 
-* passt and other backends: only sockets in Open vSwitch's run directory, or named as Neutron names
-  them (``vhu`` and 11 characters of the port's UUID).
-* ``<reconnect enabled='yes'/>`` (libvirt 4.1), or ``reconnect=`` in QEMU's ``-chardev``: QEMU
-  connects again by itself.
+* On passt and other backends. Only sockets in Open vSwitch's run directory count, or those with a
+  name from Neutron (``vhu`` and 11 characters of the port's UUID).
+* With ``<reconnect enabled='yes'/>`` (libvirt 4.1), or ``reconnect=`` in QEMU's ``-chardev``: QEMU
+  reconnects by itself.
 * On a QEMU command line whose ``-chardev`` names no path.
 """
 
@@ -69,8 +69,8 @@ def check(subject: Subject) -> Iterator[Problem]:
     """One problem per NIC."""
     where = "mode='client' on" if subject.nic.origin == "interface" else "QEMU is the client of"
     yield Problem(
-        f"{where} Open vSwitch's socket (dpdkvhostuser): the network is gone when Open vSwitch "
-        "restarts, until the guest is started anew",
+        f"{where} Open vSwitch's socket (dpdkvhostuser): when Open vSwitch restarts, the guest has "
+        "no network until it is restarted",
         field="source_mode",
         confidence="medium",
         fix=OwnerAdvice("serve-vhostuser"),

@@ -2,15 +2,17 @@
 
 ## What is wrong
 
-Either the ``/dev/vhost-vdpa-N`` that the NIC names does not exist on this host (the vDPA device is
-gone, or bound to another driver than ``vhost_vdpa``), or ``page_per_vq`` is not on.
+Either this host does not have the ``/dev/vhost-vdpa-N`` that the NIC names, because the vDPA device
+is gone or bound to another driver than ``vhost_vdpa``; or ``page_per_vq`` is not on.
 
 ## Why it matters
 
 Without the device the guest does not start: ``Unable to open '/dev/vhost-vdpa-0' for vdpa device``
-(measured with libvirt 9.0 and 11.3). Without ``page_per_vq`` the queues share one page of
-doorbells; a device's doorbell can be mapped into the guest in whole pages only, so libvirt's
-documentation recommends it for vDPA. Without the mapping each notification goes through QEMU.
+(measured with libvirt 9.0 and 11.3).
+
+Without ``page_per_vq`` the queues share one page of doorbells. Only whole pages can be mapped into
+the guest, so libvirt's documentation recommends ``page_per_vq`` for vDPA. Without the mapping every
+notification goes through QEMU.
 
 ## Bad
 
@@ -50,10 +52,11 @@ to, or restored into, another layout.
 
 ## When it does not fire
 
-* The device is judged on the hypervisor itself only, and not for a guest that runs with it.
-* ``page_per_vq`` is reported as *low*, with low confidence (a device in software has no doorbell
-  to map), and only where it can be set: not on s390x (no PCI), not with libvirt before 7.9, and
-  only in definitions that are kept in libvirt (Nova, for one, writes no ``<driver>`` for vDPA).
+* The device is checked only on the hypervisor itself, and not for a guest that is running with it.
+* ``page_per_vq`` is reported as *low*, with low confidence, because a software device has no
+  doorbell to map. It is reported only if it can be set: not on s390x (no PCI), not with libvirt
+  before 7.9, and only in definitions that libvirt itself owns (Nova, for one, writes no
+  ``<driver>`` for vDPA).
 """
 
 from __future__ import annotations
@@ -68,7 +71,9 @@ from vnicaudit.model.subject import Subject
 from vnicaudit.model.version import Version
 
 _PAGE_PER_VQ = Version(7, 9)
-_LAYOUT = "the PCI device changes its layout: saved states and migration from before do not fit"
+_LAYOUT = (
+    "the layout of the PCI device changes: earlier saved states and migrations no longer match"
+)
 
 
 def applies(subject: Subject) -> bool:
@@ -89,7 +94,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         written = subject.nic.page_per_vq
         yield Problem(
             f"page_per_vq is {'not set' if written is None else 'off'}: the doorbells of a vDPA "
-            "device cannot be mapped into the guest, each notification goes through QEMU",
+            "device cannot be mapped into the guest, so each notification goes through QEMU",
             field=None if written is None else "page_per_vq",
             severity="low",
             confidence="low",

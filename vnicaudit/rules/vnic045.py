@@ -1,15 +1,15 @@
-"""Some of a guest's macvtap NICs ignore the MAC addresses it sets.
+"""Some of a guest's macvtap NICs ignore MAC addresses that the guest sets.
 
 ## What is wrong
 
-The guest has macvtap NICs with ``trustGuestRxFilters='yes'`` and others without: on the others the
-host ignores the MAC addresses, multicast and VLAN filters that the guest sets.
+Some of the guest's macvtap NICs have ``trustGuestRxFilters='yes'`` and others do not. On the
+others, the host ignores the MAC addresses, multicast filters and VLAN filters that the guest sets.
 
 ## Why it matters
 
-libvirt's documentation: where it is not set, "an attempted change to the mac address originating
-from the guest side will result in a non-working network connection". Bonding, VRRP with a virtual
-MAC, and bridges in the guest change it.
+libvirt's documentation says that without the attribute "an attempted change to the mac address
+originating from the guest side will result in a non-working network connection". Bonding, VRRP with
+a virtual MAC, and bridges in the guest make such changes.
 
 ## Bad
 
@@ -47,11 +47,11 @@ Not automatic: it lets the guest choose its addresses, which is why it is off by
 
 ## When it does not fire
 
-* Where no NIC of the guest trusts its filters: that a guest changes its addresses cannot be seen
-  in its definition, and a note on every macvtap would say nothing. That a guest on macvtap cannot
-  talk to its own host is how macvtap works, not a fault.
-* On NICs where the attribute is written, as ``no`` too, and on models other than virtio, which do
-  not support it.
+* When no NIC of the guest trusts its filters. The definition does not show whether a guest changes
+  its addresses, and a note on every macvtap would be noise. That a guest on macvtap cannot reach
+  its own host is by design, not a fault.
+* On NICs where the attribute is set, even to ``no``, and on models other than virtio, which do not
+  support it.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
     if silent:
         yield Problem(
             f"{len(silent)} macvtap NIC{'s' * (len(silent) > 1)} without trustGuestRxFilters "
-            "beside one that has it: MAC addresses that the guest sets there are ignored",
+            "beside one that has it: the host ignores MAC addresses that the guest sets there",
             confidence="low",
             fix="If the guest changes MAC addresses on all of them, set trustGuestRxFilters='yes' "
-            "on all, where the definition is managed.",
+            "on all, through the owner of the definition.",
         )
 
 

@@ -1,17 +1,18 @@
-"""The guest is told a larger MTU than its path on the host carries.
+"""The guest's MTU is larger than its path on the host can carry.
 
 ## What is wrong
 
-The NIC has an MTU (`<mtu size=…>` in libvirt, `host_mtu=` on QEMU's command line), which the
-guest's virtio driver takes for its interface. Its tap, or an uplink of the bridge that the tap is a
-port of, has a smaller one.
+The NIC sets an MTU (`<mtu size=…>` in libvirt, `host_mtu=` on QEMU's command line), and the guest's
+virtio driver uses it for its interface. But its tap, or an uplink of the tap's bridge, has a
+smaller MTU.
 
 ## Why it matters
 
-A Linux bridge drops a frame that is larger than the MTU of the port it is to leave by, and tells
-nobody: `br_dev_queue_push_xmit` (net/bridge/br_forward.c) asks `is_skb_forwardable`
-(include/linux/netdevice.h), which lets only segmentation offload through. Short packets pass, so
-ping and a login work; large ones, as of a file copy, storage or a TLS certificate, hang.
+A Linux bridge silently drops a frame that is larger than the MTU of its outgoing port:
+`br_dev_queue_push_xmit` (net/bridge/br_forward.c) asks `is_skb_forwardable`
+(include/linux/netdevice.h), which makes an exception only for segmentation offload. Short packets
+pass, so ping and logins work. Large packets do not, so file copies, storage traffic or TLS
+certificates hang.
 
 ## Bad
 
@@ -35,21 +36,21 @@ ping and a login work; large ones, as of a file copy, storage or a TLS certifica
 
 ## Fix
 
-Raise the MTU of the uplink (and of what it is plugged into), or set the guest's to what the path
-carries. libvirt changes it when the guest is next powered off and on.
+Raise the MTU of the uplink and of what it is plugged into, or set the guest's MTU to what the path
+carries. In libvirt the change takes effect when the guest is next powered off and on.
 
 ## Fix safety
 
-No change is proposed: whether the network behind the uplink carries large frames is not known here.
+No change is proposed: it is not known whether the network behind the uplink carries large frames.
 
 ## When it does not fire
 
-* Where no MTU is set for the NIC: what its guest uses is not known.
-* Where the path is larger than the guest's MTU, as where guests leave room for a tunnel.
-* On bridges without an adapter, bond or VLAN among their ports, but for the tap itself; on Open
-  vSwitch, whose ports are none of a bridge of Linux; on macvtap, vhost-user, vDPA.
-* But on this very machine, in its running guests (`qemu:///system`): elsewhere nothing is seen of
-  the host's interfaces.
+* When no MTU is set for the NIC: the guest's MTU is unknown.
+* When the path's MTU is larger than the guest's, for example to leave room for a tunnel.
+* On bridges without an adapter, bond or VLAN among their ports, except for the tap itself. On Open
+  vSwitch, whose ports are not in a Linux bridge. On macvtap, vhost-user and vDPA.
+* Anywhere except in running guests of this machine (`qemu:///system`): the interfaces of other
+  hosts cannot be seen.
 """
 
 from __future__ import annotations

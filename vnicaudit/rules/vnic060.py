@@ -1,16 +1,15 @@
-"""Nova is told to write no NIC model (use_virtio_for_bridges is false).
+"""Nova is configured to write no NIC model (use_virtio_for_bridges is false).
 
 ## What is wrong
 
-`[libvirt] use_virtio_for_bridges` is false on a compute node. Where neither the image
-(`hw_vif_model`) nor libosinfo (`os_distro`) names a model, Nova then writes no `<model>`, and
-libvirt fills in its default: on x86, for `pc` and `q35` alike, rtl8139.
+`[libvirt] use_virtio_for_bridges` is false on a compute node. If neither the image (`hw_vif_model`)
+nor libosinfo (`os_distro`) names a model, Nova then writes no `<model>`, and libvirt fills in its
+default. On x86 that is rtl8139, for `pc` and `q35` alike.
 
 ## Why it matters
 
-A Swiss cloud found its guests on rtl8139 that way. One TCP stream went from 132 Mb/s to
-7.81 Gb/s when the option was turned on and the guests were moved to virtio (A. Scicchitano,
-SWITCH).
+A Swiss cloud found its guests on rtl8139 for this reason. One TCP stream went from 132 Mb/s to 7.81
+Gb/s when the option was turned on and the guests were moved to virtio (A. Scicchitano, SWITCH).
 
 ## Bad
 
@@ -30,28 +29,31 @@ True is the default: the line can also be removed.
 
 ## Fix
 
-Look first at who is there: servers that were made while it was false follow nova.conf for good.
-Nova keeps no model for them (it writes NULL where it chose none, and skips that at each start), so
-each becomes virtio at its next hard reboot, stop and start or cold migration, unasked.
-`vnicaudit audit openstack:CLOUD nodes/ --select VNIC084` lists them, before the option is turned on
-and after. For each one whose guest has no virtio driver: stop the server, `nova-manage
-image_property set UUID --property hw_vif_model=rtl8139`, start it. Then set the option to true and
-restart nova-compute.
+First find the affected servers. Servers that were created while the option was false follow
+nova.conf for good: Nova keeps no model for them (it writes NULL when it chose none, and skips that
+at each start). Each becomes virtio at its next hard reboot, stop and start, or cold migration,
+without anybody asking for it. `vnicaudit audit openstack:CLOUD nodes/ --select VNIC084` lists them,
+both before and after the option is turned on.
 
-Servers whose image named a model when they were made keep that, whatever the option says.
+For each server whose guest has no virtio driver: stop it, run `nova-manage image_property set UUID
+--property hw_vif_model=rtl8139`, and start it. Then set the option to true and restart
+nova-compute.
+
+If a server's image named a model when the server was created, the server keeps that model, whatever
+the option says.
 
 ## Fix safety
 
-Unsafe without a look at servers and images: guests without a virtio driver (Windows without NetKVM)
-lose their network, existing ones at their next hard reboot. Give those servers, and the images of
-such systems, their own `hw_vif_model` first.
+Unsafe until servers and images have been checked: guests without a virtio driver (Windows without
+NetKVM) lose their network. Existing servers lose it at their next hard reboot. Give those servers,
+and the images of such systems, their own `hw_vif_model` first.
 
 ## When it does not fire
 
 * When `compute_driver` names another driver than libvirt, or `virt_type` is neither kvm nor qemu:
-  the option is not read, or the default is another one.
+  Nova does not read the option, or has another default.
 * When a file that Nova reads later (`nova-compute.conf`, `nova.conf.d/`) sets it to true.
-* In a template, where the line stands under a condition or its value is filled in: skipped.
+* Skipped in a template if the line depends on a condition or its value is filled in.
 """
 
 from __future__ import annotations
@@ -80,7 +82,7 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
     option = subject.nova.setting("libvirt", "use_virtio_for_bridges")
     value = "" if option is None else option.value
     yield Problem(
-        f"use_virtio_for_bridges = {value}: where the image names no model Nova writes none, and "
+        f"use_virtio_for_bridges = {value}: if the image names no model, Nova writes none, and "
         "libvirt's default on x86 is rtl8139",
         field="libvirt/use_virtio_for_bridges",
         change=Change(
@@ -88,14 +90,14 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
             value,
             "true",
             safe=False,
-            reason="guests without a virtio driver lose their network: new ones, and those made "
-            "while it was off at their next hard reboot",
+            reason="guests without a virtio driver lose their network: new ones at once, and those "
+            "created while it was off at their next hard reboot",
         ),
-        fix="First find the servers that were made while it was off (VNIC084, where their cloud is "
-        "read too): Nova keeps no model for them, and their next hard reboot makes them virtio. "
-        "Where a guest has no driver: stop it, nova-manage image_property set UUID --property "
-        "hw_vif_model=rtl8139, start it. Then set [libvirt] use_virtio_for_bridges = true (the "
-        "default) and restart nova-compute.",
+        fix="First find the servers that were created while it was off (audit their cloud as well: "
+        "VNIC084). Nova keeps no model for them, and their next hard reboot makes them virtio. If "
+        "a guest has no driver, stop it, run nova-manage image_property set UUID --property "
+        "hw_vif_model=rtl8139, and start it. Then set [libvirt] use_virtio_for_bridges = true "
+        "(the default) and restart nova-compute.",
         related=() if option is None else subject.nova.overridden(option),
     )
 

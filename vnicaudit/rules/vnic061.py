@@ -2,14 +2,14 @@
 
 ## What is wrong
 
-`libvirt_use_virtio_for_bridges` stands in `[DEFAULT]`. The option moved to `[libvirt]
-use_virtio_for_bridges` in Icehouse (2014.1); the old name was dropped in Juno (2014.2). Nova says
-nothing about the line and does not read it.
+nova.conf sets `libvirt_use_virtio_for_bridges` in `[DEFAULT]`. The option moved to `[libvirt]
+use_virtio_for_bridges` in Icehouse (2014.1), and Juno (2014.2) dropped the old name. Nova ignores
+the line without a message.
 
 ## Why it matters
 
-Whoever reads the file believes the line. Guides from 2012 still tell to add it, and a value that
-is not in effect hides the one that is.
+People who read the file believe the line. Guides from 2012 still recommend it, and a value without
+effect hides the one that is in effect.
 
 ## Bad
 
@@ -27,20 +27,19 @@ use_virtio_for_bridges = true
 
 ## Fix
 
-Remove the line. If it says true, `[libvirt] use_virtio_for_bridges` may be set in its place; true
-is the default there. If it says false, do not move it: it would take virtio away from new
-servers (VNIC060).
+Remove the line. If it is true, you can set `[libvirt] use_virtio_for_bridges` instead; true is the
+default there. If it is false, do not move it: it would take virtio away from new servers (VNIC060).
 
 ## Fix safety
 
-Safe: removing a line that is not read changes nothing.
+Safe: Nova does not read the line, so removing it changes nothing.
 
 ## When it does not fire
 
 * When `compute_driver` names another driver than libvirt.
-* In a file of flags (`--libvirt_use_virtio_for_bridges=true`), of which Nova reads nothing at all:
+* In a file of flags (`--libvirt_use_virtio_for_bridges=true`), which Nova does not read at all: see
   VNIC074.
-* In a template, where the line stands under a condition: skipped.
+* Skipped in a template if the line depends on a condition.
 """
 
 from __future__ import annotations
@@ -88,11 +87,11 @@ def _dead(nova: NovaConfig) -> NovaOption | None:
 def _in_effect(nova: NovaConfig) -> str:
     living = nova.winner("libvirt", "use_virtio_for_bridges")
     if living is None and not nova.complete:
-        return "[libvirt] use_virtio_for_bridges is what counts"
+        return "Nova reads [libvirt] use_virtio_for_bridges"
     if living is None:
         return "[libvirt] use_virtio_for_bridges is not set: its default, true, is in effect"
     if not living.certain:
-        return "[libvirt] use_virtio_for_bridges is what counts"
+        return "Nova reads [libvirt] use_virtio_for_bridges"
     return f"[libvirt] use_virtio_for_bridges = {living.value} is in effect"
 
 

@@ -1,15 +1,15 @@
-"""An image asks for an emulated NIC (hw_vif_model).
+"""An image requests an emulated NIC (hw_vif_model).
 
 ## What is wrong
 
-The image property `hw_vif_model` names a card that QEMU emulates: every server that is made of
-the image gets it, whatever nova.conf says.
+The image property `hw_vif_model` names a card that QEMU emulates. Every server created from the
+image gets it, whatever nova.conf says.
 
 ## Why it matters
 
-The property outlives its reason: it is copied from image to image long after the system in it has
-had a virtio driver. One TCP stream went from 248 Mb/s on e1000 to 7.81 Gb/s on virtio with vhost
-on the same cloud (A. Scicchitano, SWITCH, "Improving network performance within the cloud").
+The property outlives its reason: it is copied from image to image long after the operating system
+has a virtio driver. One TCP stream went from 248 Mb/s on e1000 to 7.81 Gb/s on virtio with vhost in
+the same cloud (A. Scicchitano, SWITCH, "Improving network performance within the cloud").
 
 ## Bad
 
@@ -27,29 +27,30 @@ $ openstack image create --disk-format qcow2 --file jammy.img --property os_dist
 
 ## Fix
 
-Set `hw_vif_model=virtio` on the image. That is for new servers: since Yoga (25.0) Nova keeps the
-model of an existing one (`image_hw_vif_model`). For those: stop the server, `nova-manage
-image_property set UUID --property hw_vif_model=virtio`, start it.
+Set `hw_vif_model=virtio` on the image. This affects only new servers: since Yoga (25.0), Nova keeps
+the model of an existing server (`image_hw_vif_model`). To change an existing server, stop it, run
+`nova-manage image_property set UUID --property hw_vif_model=virtio`, and start it.
 
 ## Fix safety
 
-Safe where libosinfo lists virtio for the system that `os_distro` names, and where the image says it
-holds a Linux and a server made of it is known to drive virtio (its disk is one): image and server
-are judged alike, so one is not changed without the other. Unsafe otherwise: whether the image has a
-virtio driver does not follow from its properties. Windows has none of its own: NetKVM from
-virtio-win has to be in the image first.
+Safe if libosinfo lists virtio for the system in `os_distro`. Also safe if the image says that it
+holds Linux and a server created from it is known to support virtio, because its disk is virtio.
+Image and server are judged by the same standard, so one is not changed without the other.
+
+Unsafe otherwise: the image's properties do not show whether it contains a virtio driver. Windows
+does not ship one: NetKVM from virtio-win must be in the image first.
 
 ## When it does not fire
 
 * On `virtio`, and on models of particular boards (`spapr-vlan`, `lan9118`).
-* Where the image is for another hypervisor: `img_hv_type` or `hypervisor_type` says so, it has
+* When the image is for another hypervisor: `img_hv_type` or `hypervisor_type` says so, it has
   `vmware_` properties, or its disk format is vmdk, vhd, vhdx or ova.
-* On a model that this release of Nova does not have (igb before 31): VNIC070.
-* On s390x, where emulated PCI cards do not work at all: VNIC070.
-* An image that says it holds Windows, or does not say what it holds, is *low*: review it. There
-  are appliances without a virtio driver.
-* An image of a live cloud that no server was made of, among those this user sees, is *low* too.
-* Where a variable or a template decides the value: skipped.
+* On a model that this release of Nova does not have (igb before 31): see VNIC070.
+* On s390x, where emulated PCI cards do not work at all: see VNIC070.
+* Reported as *low* when the image says that it holds Windows, or does not say what it holds: review
+  it. Some appliances have no virtio driver.
+* Reported as *low* in a live cloud when no server visible to this user was created from the image.
+* Skipped when a variable or a template decides the value.
 """
 
 from __future__ import annotations
@@ -69,14 +70,14 @@ _EMULATED = frozenset({"rtl8139", "ne2k_pci", "pcnet", "e1000", "e1000e", "igb",
 
 _ON_IMAGE = SetProperty("hw_vif_model", "virtio", "image")
 _ON_SERVER = SetProperty("hw_vif_model", "virtio", "server")
-_READY = "libosinfo lists virtio for this system; only new servers are concerned"
-_PROVEN = "servers that were made of it drive virtio; only new servers are concerned"
+_READY = "libosinfo lists virtio for this system; only new servers are affected"
+_PROVEN = "servers created from it support virtio; only new servers are affected"
 _EXPRESS = (
-    "libosinfo lists virtio for this system, but an old driver does not do on PCI Express (q35)"
+    "libosinfo lists virtio for this system, but an old driver does not work on PCI Express (q35)"
 )
 _LINUX = "Linux has had a virtio driver since 2.6.25 (2008), but a small kernel may lack it"
-_WINDOWS = "Windows has no virtio driver of its own: NetKVM has to be in the image first"
-_UNKNOWN = "without a virtio driver in the image new servers have no network"
+_WINDOWS = "Windows does not include a virtio driver: add NetKVM to the image first"
+_UNKNOWN = "without a virtio driver in the image, new servers have no network"
 
 
 def applies(subject: ImageSubject) -> bool:
@@ -95,8 +96,8 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
     value = image.certain_value("hw_vif_model") or ""
     note, reason, safe = _note_and_safety(image)
     yield Problem(
-        f"hw_vif_model = {value}: every new server of this image gets a NIC that QEMU emulates"
-        f"{image.use}{note}",
+        f"hw_vif_model = {value}: every new server of this image gets an emulated "
+        f"NIC{image.use}{note}",
         field="hw_vif_model",
         severity="low" if note or image.servers == 0 else None,
         confidence=_confidence(image),
@@ -104,7 +105,7 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
         fix=Advice(
             (
                 _ON_IMAGE,
-                "; this is for new servers. Existing ones keep their model: stop the server, ",
+                "; only new servers get it. Existing ones keep their model: stop the server, ",
                 _ON_SERVER,
                 ", start it." if safe else f", start it. {unsafe_because(reason)}",
             )
@@ -126,7 +127,7 @@ def _note_and_safety(image: Image) -> tuple[str, str, bool]:
         return "", _EXPRESS, False
     if image.linux:
         return "", _LINUX, False
-    return "; review: it is not known whether its system supports virtio", _UNKNOWN, False
+    return "; review: its system may not support virtio", _UNKNOWN, False
 
 
 def _confidence(image: Image) -> Confidence:

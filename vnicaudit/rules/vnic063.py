@@ -3,16 +3,16 @@
 ## What is wrong
 
 The image has no `hw_vif_model`, and its `os_distro` is the id of a system in libosinfo's database.
-Where libosinfo's Python binding is installed on a compute node, Nova then takes the first NIC that
-libosinfo lists for that system. For this one it is an emulated card, although virtio is in the
-list as well; and it beats `use_virtio_for_bridges`.
+If libosinfo's Python binding is installed on a compute node, Nova takes the first NIC that
+libosinfo lists for that system. For this system it is an emulated card, although the list also
+contains virtio. This choice overrides `use_virtio_for_bridges`.
 
 ## Why it matters
 
-The property looks like a mere label, and the result depends on a package of the compute node. Of
-the systems in osinfo-db 20250619 that can drive virtio, 387 get an emulated NIC that way, 121 get
-virtio (Nova's `nova/virt/osinfo.py` run against it): ubuntu22.04, ubuntu24.04, debian12, rhel9.4
-get e1000e, freebsd14.0 gets ne2k_pci.
+The property looks like a mere label, and its effect depends on a package on the compute node. Of
+the systems in osinfo-db 20250619 that support virtio, 387 get an emulated NIC in this way, and 121
+get virtio (Nova's `nova/virt/osinfo.py` run against it): ubuntu22.04, ubuntu24.04, debian12 and
+rhel9.4 get e1000e, freebsd14.0 gets ne2k_pci.
 
 ## Bad
 
@@ -29,27 +29,28 @@ $ openstack image create --disk-format qcow2 --file jammy.img --property os_dist
 
 ## Fix
 
-Set `hw_vif_model=virtio` on the image: it always wins. Or set `os_distro` to a word that is no id
-of libosinfo's (`ubuntu`), which is what Glance's documentation asks for. Both are for new servers:
-Nova keeps the model of existing ones.
+Set `hw_vif_model=virtio` on the image: it always wins. Or set `os_distro` to a word that is not a
+libosinfo id (`ubuntu`), as Glance's documentation recommends. Either affects only new servers: Nova
+keeps the model of existing ones.
 
 ## Fix safety
 
-Safe: libosinfo lists virtio for the system, and only new servers are concerned.
+Safe: libosinfo lists virtio for the system, and only new servers are affected.
 
 ## When it does not fire
 
-* When the image has `hw_vif_model`, whatever it is.
-* When `os_distro` is no id of libosinfo's: `ubuntu`, `windows`, `centos`.
+* When the image has `hw_vif_model`, whatever its value.
+* When `os_distro` is not a libosinfo id: `ubuntu`, `windows`, `centos`.
 * On Windows, for which libosinfo lists no virtio.
-* Where the image is for another hypervisor (see VNIC062).
-* Where not all properties of the image are seen (a command that only sets some, a list that is
-  filled in), or a variable decides `os_distro`: skipped.
+* When the image is for another hypervisor (see VNIC062).
+* Skipped when some properties of the image are not visible (a command that sets only a few, a list
+  that is filled in), or a variable decides `os_distro`.
+* Reported as *medium* in a live cloud when no server visible to this user was created from the
+  image.
 
-An image of a live cloud that no server was made of, among those this user sees, is *medium*. Of a
-live cloud, too, the table of osinfo-db is ours, not the compute nodes': the audit notes which.
-
-Confidence is medium: whether compute nodes have libosinfo's binding is not seen here.
+Confidence is medium: it is not visible whether the compute nodes have libosinfo's binding. A live
+cloud is judged by vnicaudit's own table of osinfo-db, not by the one on the compute nodes; the
+audit notes its version.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ from vnicaudit.model.subject import ImageSubject
 _FIX = Advice(
     (
         SetProperty("hw_vif_model", "virtio", "image"),
-        ": it wins over libosinfo and nova.conf. This is for new servers.",
+        ": it overrides libosinfo and nova.conf. This affects only new servers.",
     )
 )
 
@@ -83,8 +84,8 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
     """One problem: asked only when everything is known."""
     image = subject.image
     yield Problem(
-        f"os_distro = {image.certain_value('os_distro')} and no hw_vif_model: where a "
-        f"compute node has libosinfo, Nova takes the first NIC it lists for this system, "
+        f"os_distro = {image.certain_value('os_distro')} and no hw_vif_model: if a compute node "
+        "has libosinfo, Nova takes the first NIC it lists for this system, "
         f"{image.libosinfo_model}{image.use}",
         field="os_distro",
         severity="medium" if image.servers == 0 else None,
@@ -94,7 +95,7 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
             None,
             "virtio",
             safe=True,
-            reason="libosinfo lists virtio for this system; only new servers are concerned",
+            reason="libosinfo lists virtio for this system; only new servers are affected",
         ),
         fix=_FIX,
     )

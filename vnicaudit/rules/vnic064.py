@@ -1,19 +1,20 @@
-"""A server keeps another NIC model than its image says now.
+"""A server's NIC model differs from its image's current one.
 
 ## What is wrong
 
-Nova keeps a copy of its image's properties for each server, made when the server was:
-`hw_vif_model` and the switches of multiqueue and packed rings among them. Here the copy and the
-image differ. Either the image was put right since and the server was left behind, or the server was
-put right (`nova-manage image_property set`) and its image was not.
+For each server Nova keeps a copy of the image's properties, made when the server was created. It
+includes `hw_vif_model` and the switches for multiqueue and packed rings. Here the copy and the
+image differ: either the image was corrected later and the server was not, or the server was
+corrected (`nova-manage image_property set`) and the image was not.
 
 ## Why it matters
 
-A change of the image reaches no server that exists, and since Yoga (25.0) not even a default does,
-where there was one: nova-compute writes the model it chose into the copy
-(`_register_undefined_instance_details` in nova/virt/libvirt/driver.py; where it chose none, that is
-VNIC084). In the other direction a rebuild makes the copy anew
-(`_reset_image_metadata` in nova/compute/api.py), and brings the old model back.
+A change to the image does not reach existing servers. Since Yoga (25.0) even a changed default does
+not: nova-compute writes the model it chose into the copy (`_register_undefined_instance_details` in
+nova/virt/libvirt/driver.py). For servers where it chose none, see VNIC084.
+
+Conversely, a rebuild copies the image's properties again (`_reset_image_metadata` in
+nova/compute/api.py) and brings the old model back.
 
 ## Bad
 
@@ -34,31 +35,31 @@ $ openstack server start 2a0b…
 
 ## Fix
 
-Where the image is right: stop the server, `nova-manage image_property set`, start it. Where the
-server is right: set the property on the image, before somebody rebuilds the server.
+If the image is right: stop the server, run `nova-manage image_property set`, start it. If the
+server is right: set the property on the image before somebody rebuilds the server.
 
 ## Fix safety
 
-As for VNIC001: safe where the guest is known to drive virtio. More queues are not always better:
+As for VNIC001: safe when the guest is known to support virtio. More queues are not always better:
 measure before and after.
 
 ## When it does not fire
 
-* Where the server boots from a volume, or its image is gone or not seen: there is nothing to
-  compare with. A rebuild makes the copy anew for a server that boots from a volume as well: of the
-  image that the rebuild names, which can be another one than its volume was made of since
-  microversion 2.93 (26.0).
-* Where the image has not changed since the server was made, and Nova does not say what it keeps.
-  Where it has changed, and the server's libvirt was read in the same run, the NIC in its definition
-  is compared.
-* On virtio, where the image names no model: it is the default.
-* On an emulated model that libosinfo gives the image's `os_distro`: new servers get it as well
-  (VNIC063), and so do those of images that hold another system than Linux and name it.
-* On a server whose ports are all assigned devices, vDPA or macvtap: Nova writes no model there,
-  or always virtio.
-* Below two vCPUs, of multiqueue; and where the flavor says what the image does.
-* What Nova keeps is told by Nova 31 and later (microversion 2.98). Of an older one: skipped, where
-  the image has changed since and names a model or one of the switches.
+* When the server boots from a volume, or its image is gone or not visible: there is nothing to
+  compare with. A rebuild copies the properties again for such a server, too. Since microversion
+  2.93 (26.0) it takes them from the image that the rebuild names, which can be another image than
+  the volume's.
+* When the image has not changed since the server was created, and Nova does not report the kept
+  properties. If the image has changed and the server's libvirt was read in the same run, the NIC in
+  its definition is compared.
+* On virtio, when the image names no model: it is the default.
+* On an emulated model that libosinfo gives for the image's `os_distro`: new servers get it as well
+  (VNIC063). The same goes for images that name an operating system other than Linux.
+* On a server whose ports are all assigned devices, vDPA or macvtap: Nova writes no model there, or
+  always virtio.
+* For multiqueue, below two vCPUs, and when the flavor says the same as the image.
+* Nova 31 and later (microversion 2.98) report the kept properties. On an older Nova the rule is
+  skipped if the image has changed since and names a model or one of the switches.
 """
 
 from __future__ import annotations
@@ -82,9 +83,9 @@ _GET_THE_MODEL = frozenset({None, *KEPT_MODEL})
 
 _SWITCHES = {MULTIQUEUE: "queues", PACKED: "packed"}
 _REASONS = {
-    MULTIQUEUE: "it helps many flows and can slow down small outgoing packets: measure before and "
-    "after",
-    PACKED: "the layout is part of what a migration compares",
+    MULTIQUEUE: "more queues help many flows but can slow down small outgoing packets: measure "
+    "before and after",
+    PACKED: "migration compares the ring layout",
 }
 _FIX = Advice(("Stop the server, ", SetProperty(_MODEL, "virtio", "server"), ", start it."))
 _BOTH_EMULATED = "Neither is virtio: set hw_vif_model=virtio on the image, and on the server."

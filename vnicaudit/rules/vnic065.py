@@ -1,19 +1,19 @@
-"""A server's NIC was changed with nova-manage before Nova 30: a migration brings the old one back.
+"""A NIC change made with nova-manage before Nova 30 is lost at a resize or cold migration.
 
 ## What is wrong
 
-The definition of a server has another NIC model than its image, which has not changed since the
-server was made. That is what `nova-manage image_property set` does. Before Dalmatian (30.0) it
-changed the server's own copy of the properties alone, and not the request specification, from
-which a resize and a cold migration take them.
+The server's definition has another NIC model than its image, and the image has not changed since
+the server was created. `nova-manage image_property set` has that effect. Before Dalmatian (30.0) it
+changed only the server's own copy of the properties, not the request specification, which a resize
+or a cold migration uses.
 
 ## Why it matters
 
-The server keeps its new NIC through every stop and start, and gets the old one at its next resize
-or cold migration, when nobody thinks of it: nova-compute of the destination makes the definition of
-what the request specification says (`prep_resize` is sent `request_spec.image` in
-nova/conductor/tasks/migrate.py, and `finish_resize` hands it to the driver). Launchpad bug 2078999;
-put right by 2a1fad4145.
+The server keeps its new NIC through every stop and start, and gets the old one back unexpectedly at
+its next resize or cold migration. nova-compute on the destination builds the definition from the
+request specification (`prep_resize` is sent `request_spec.image` in
+nova/conductor/tasks/migrate.py, and `finish_resize` passes it to the driver). Launchpad bug
+2078999; fixed by 2a1fad4145.
 
 ## Bad
 
@@ -35,8 +35,9 @@ $ openstack server migrate 2a0b…
 
 ## Fix
 
-Upgrade nova-manage to a Nova with the fix and set the property once more, with the server stopped.
-Or hard-reboot the server after each resize and cold migration: that uses the server's own copy.
+Upgrade nova-manage to a Nova with the fix, and set the property again with the server stopped. Or
+hard-reboot the server after each resize and cold migration: a hard reboot uses the server's own
+copy.
 
 ## Fix safety
 
@@ -44,13 +45,13 @@ No change is proposed: the server is as it should be.
 
 ## When it does not fire
 
-* From Nova 30 on. The release is told by the highest microversion: where it is one that 29 and 30
-  share (2.96), skipped.
-* Where Nova says what it keeps (31 and later), and where the server's image changed since, is gone
-  or is not seen.
-* Where the server's libvirt was not read in the same run: only its definition shows the change.
-* 29.2.1 and 28.3.1 have the fix too, and distributions may have taken it up; and the definition may
-  have been edited behind Nova's back instead: confidence is medium.
+* From Nova 30 on. The highest microversion shows the release. Skipped when it is 2.96, which 29 and
+  30 share.
+* When Nova reports the kept properties (31 and later), and when the server's image has changed
+  since, is gone or is not visible.
+* When the server's libvirt was not read in the same run: only its definition shows the change.
+* Confidence is medium: 29.2.1 and 28.3.1 also have the fix, a distribution may have backported it,
+  or somebody may have edited the definition behind Nova's back.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ _FIX = Advice(
     (
         "Hard-reboot the server after each resize and cold migration (",
         OpenStack("server reboot --hard"),
-        "); or upgrade nova-manage to a Nova with the fix, stop the server, set the property once "
-        "more, start it.",
+        "); or upgrade nova-manage to a Nova with the fix, stop the server, set the property "
+        "again, start it.",
     )
 )
 
@@ -93,7 +94,7 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
         return
     old = server.image.vif_model
     yield Problem(
-        f"its NIC is {model} and its image, which has not changed since, says {old}: where "
+        f"its NIC is {model} and its image, which has not changed since then, says {old}: if "
         f"nova-manage image_property set did that, a resize or cold migration brings {old} back "
         "(bug 2078999, before Nova 30)",
         confidence="medium",

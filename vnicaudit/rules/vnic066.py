@@ -1,38 +1,40 @@
-"""Multiqueue is asked for, or may be, and a setting of the compute node takes it away.
+"""A compute node's settings prevent multiqueue, or flavor and image contradict each other about it.
 
 ## What is wrong
 
-One of these stands in nova.conf:
+nova.conf has one of these:
 
-* `[libvirt] max_queues = 1`: Nova gives no NIC more than one pair of queues, whatever the image
+* `[libvirt] max_queues = 1`: Nova gives every NIC a single queue pair, whatever the image
   (`hw_vif_multiqueue_enabled`) or the flavor (`hw:vif_multiqueue_enabled`) says.
-* `[libvirt] virt_type = qemu`: for emulated guests Nova never writes queues (and asks for no
-  vhost), so that `max_queues` beside it has no effect.
+* `[libvirt] virt_type = qemu`: for emulated guests Nova never writes queues and does not request
+  vhost, so `max_queues` has no effect.
 
-Or in the definition of a flavor with `hw:vif_multiqueue_enabled`:
+Or a flavor with `hw:vif_multiqueue_enabled` has one of these problems:
 
-* It has one vCPU: Nova does not look at the flag then.
-* A server described in the same file, or of the same cloud, boots an image whose
-  `hw_vif_multiqueue_enabled` says the opposite: Nova refuses the server (`FlavorImageConflict`).
+* It has one vCPU: Nova ignores the flag then.
+* A server in the same file, or of the same cloud, boots an image whose `hw_vif_multiqueue_enabled`
+  says the opposite: Nova refuses the server (`FlavorImageConflict`).
 
-Or of a server of a live cloud:
+Or a server in a live cloud has one of these problems:
 
-* Its flavor and what Nova keeps of its image say opposite things: of multiqueue, or of the packed
-  ring. `nova-manage image_property set` does not look at the flavor.
-* It asks for multiqueue, and nova.conf of its compute node, read in the same run, takes it away.
+* Its flavor and the image properties that Nova keeps for it contradict each other, about multiqueue
+  or the packed ring. `nova-manage image_property set` does not check the flavor.
+* It requests multiqueue, but nova.conf of its compute node, read in the same run, prevents it.
 
 ## Why it matters
 
-Nobody is told: the server is created, its image says multiqueue, and it has one queue, which one
-vCPU of the guest and one vhost thread of the host serve. `virt_type = qemu` also means that guests
-run without KVM.
+There is no error: the server is created, its image says multiqueue, and it has one queue, served by
+one guest vCPU and one vhost thread of the host. `virt_type = qemu` also means that guests run
+without KVM.
 
-Where a server that exists has a conflict, it runs on until its definition is made anew: a start
+An existing server with a contradiction keeps running until Nova rebuilds its definition. A start
 after a stop, a hard reboot or a migration then fails (`get_vif_multiqueue_constraint` in
-nova/virt/hardware.py, called by `get_base_config`), and the old definition is gone by then
-(`_hard_reboot` in nova/virt/libvirt/driver.py). Measured with Nova 34: a start leaves it SHUTOFF
-without a fault that says why; a hard reboot leaves it in ERROR, with `NotImplementedError: Cannot
-load 'name' in the base class` for multiqueue, where the message of the conflict fails in turn.
+nova/virt/hardware.py, called by `get_base_config`). By then the old definition is gone
+(`_hard_reboot` in nova/virt/libvirt/driver.py).
+
+Measured with Nova 34: a start leaves the server SHUTOFF without a fault that explains it. A hard
+reboot leaves it in ERROR. For multiqueue the fault is `NotImplementedError: Cannot load 'name' in
+the base class`, because building the message of the conflict fails in turn.
 
 ## Bad
 
@@ -50,26 +52,26 @@ max_queues = 8
 
 ## Fix
 
-Raise `max_queues` or remove it (kernels from 5.0 on have no bound then), and restart nova-compute.
-Set `virt_type = kvm` where the host has KVM. Servers get their queues at the next hard reboot.
+Raise `max_queues`, or remove it: with kernels from 5.0 on there is no limit then. Restart
+nova-compute. Set `virt_type = kvm` if the host has KVM. Servers get their queues at the next hard
+reboot.
 
 ## Fix safety
 
-Unsafe: guests whose image asks for multiqueue get more queues at their next hard reboot, and more
-memory is used on the host for them. `virt_type = kvm` needs a host with KVM.
+Unsafe: guests whose image requests multiqueue get more queues at their next hard reboot, which
+takes more memory on the host. `virt_type = kvm` needs a host with KVM.
 
 ## When it does not fire
 
-* Where the value is overridden by a later file, and where `compute_driver` names another driver
-  than libvirt.
-* `virt_type = qemu` alone is information, not a problem: where there is no KVM it has to be so
-  (a nested host, a test cloud). With a `max_queues` above 1 beside it, one of the two is a mistake:
-  low.
-* On a flavor: where no server in the same file uses both, the flag is off, or there are two vCPUs
-  or more. Where the number of vCPUs is not said there: skipped.
-* On a server of which is not known what Nova keeps, or whose flavor's extra specs are hidden: only
-  what is known to clash is reported. Below two vCPUs Nova does not look at multiqueue.
-* In a template, where a condition decides or the value is filled in: skipped.
+* When a later file overrides the value, and when `compute_driver` names another driver than
+  libvirt.
+* `virt_type = qemu` alone is reported as *info*: a host without KVM needs it (a nested host, a test
+  cloud). Together with `max_queues` above 1, one of the two is a mistake, and it is *low*.
+* On a flavor when no server in the same file uses both, when the flag is off, or when it has two
+  vCPUs or more. Skipped when the file does not give the number of vCPUs.
+* On a server whose kept properties are unknown, or whose flavor's extra specs are hidden, only
+  certain contradictions are reported. Below two vCPUs Nova ignores multiqueue.
+* Skipped in a template if a condition decides or the value is filled in.
 """
 
 from __future__ import annotations
@@ -135,7 +137,7 @@ def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
     if (flavor.vcpus or 0) < MULTIQUEUE_VCPUS:
         if as_flag(flavor.certain_value(_FLAG) or ""):
             yield Problem(
-                f"{_FLAG} with {flavor.vcpus} vCPU: Nova does not look at it below two vCPUs",
+                f"{_FLAG} with {flavor.vcpus} vCPU: Nova ignores it below two vCPUs",
                 field=_FLAG,
                 severity="low",
                 fix="Remove the extra spec, or give the flavor more vCPUs.",
@@ -198,7 +200,7 @@ def _taken_away(node: NodeFacts) -> Iterator[Problem]:
     if not why:
         return
     yield Problem(
-        f"multiqueue is asked for, and nova.conf of its compute node takes it away: {why} in "
+        f"multiqueue is requested, but nova.conf of its compute node prevents it: {why} in "
         f"{node.file}",
         severity="low",
         fix="Change nova.conf there and hard-reboot the server, or do without multiqueue.",
@@ -224,18 +226,18 @@ def _conflict(flavor: Flavor, image: Image) -> Problem:
 
 def _one_queue(nova: NovaConfig, option: NovaOption) -> Problem:
     return Problem(
-        "max_queues = 1: every NIC gets one pair of queues, also where the image or the flavor "
-        "asks for multiqueue",
+        "max_queues = 1: every NIC gets one queue pair, even if the image or the flavor requests "
+        "multiqueue",
         field="libvirt/max_queues",
         change=Change(
             "max_queues",
             option.value,
             None,
             safe=False,
-            reason="guests whose image asks for multiqueue get it at their next hard reboot",
+            reason="guests whose image requests multiqueue get it at their next hard reboot",
         ),
-        fix="Remove [libvirt] max_queues, or raise it, and restart nova-compute; unless one queue "
-        "is what you want here.",
+        fix="Remove [libvirt] max_queues, or raise it, and restart nova-compute, unless you want "
+        "one queue here.",
         related=nova.overridden(option),
     )
 
@@ -246,13 +248,12 @@ def _emulated_model_problem(nova: NovaConfig) -> Problem:
     beside = queues is not None and number is not None and number > 1
     effect = f", so max_queues = {number} has no effect" if beside else ""
     return Problem(
-        "virt_type = qemu: guests are emulated without KVM, and Nova gives none of their NICs "
-        f"more than one queue{effect}",
+        "virt_type = qemu: guests are emulated without KVM, and Nova gives each of their NICs only "
+        f"one queue{effect}",
         field="libvirt/virt_type",
         severity="low" if beside else "info",
-        fix="Where this host has KVM, set [libvirt] virt_type = kvm and restart nova-compute; "
-        "where it has not, there is nothing to do"
-        + (" but to remove max_queues." if beside else "."),
+        fix="If this host has KVM, set [libvirt] virt_type = kvm and restart nova-compute; "
+        "otherwise there is nothing to do" + (" but to remove max_queues." if beside else "."),
         related=() if queues is None or not beside else (nova.at(queues),),
     )
 

@@ -1,21 +1,24 @@
-"""Packed ring on a NIC model that has none (hw_virtio_packed_ring).
+"""Packed ring on a NIC model that does not support it (hw_virtio_packed_ring).
 
 ## What is wrong
 
-The packed ring is asked for together with an emulated `hw_vif_model`. Since Caracal (29.0) Nova
+The packed ring is requested together with an emulated `hw_vif_model`. Since Caracal (29.0) Nova
 writes `packed='on'` whatever the model is, and libvirt refuses it on anything but virtio: the
-server does not start. So it is with a port of vnic_type `direct`, an assigned device.
+server does not start. The same happens with a port of vnic_type `direct`, which is an assigned
+device.
 
-Of a server of a live cloud it is what Nova keeps for it, or its flavor, that asks for both.
+For a server in a live cloud, the two settings come from its flavor or from the properties that Nova
+keeps for it.
 
 ## Why it matters
 
-The property is meant for all images and put on one that is not virtio, or on a flavor that such
-an image is booted with. Source: Nova, `virt/libvirt/vif.py`, `get_base_config`: the setting is
-passed on before the model is looked at, and before assigned devices are told apart; and VNIC011 for
-what libvirt says (measured for both with libvirt 9.0). A server that runs already is refused when
-its definition is made anew: a start leaves it SHUTOFF without a fault that says why, a hard reboot
-in ERROR (measured with Nova 34 and e1000).
+Typically the property was meant for all images and also set on one that is not virtio, or on a
+flavor that such an image is booted with. Nova passes the setting on before it looks at the model or
+sorts out assigned devices (`get_base_config` in `virt/libvirt/vif.py`). VNIC011 describes libvirt's
+refusal (measured with libvirt 9.0 for both cases).
+
+A running server fails when Nova rebuilds its definition: a start leaves it SHUTOFF without a fault
+that explains it, and a hard reboot leaves it in ERROR (measured with Nova 34 and e1000).
 
 ## Bad
 
@@ -35,17 +38,16 @@ Set `hw_vif_model=virtio`, or remove the packed ring.
 
 ## Fix safety
 
-No change is proposed: which of the two is meant is not known.
+No change is proposed: it is not known which of the two is intended.
 
 ## When it does not fire
 
-* When the image names no `hw_vif_model`: its servers get virtio, unless VNIC063 speaks.
-* When a flavor has it, and no server in the same file (or of the same cloud) boots such an image
-  with it.
-* On a vDPA port: libvirt makes that one virtio. On a server whose NIC model is not known, and of a
-  Nova before 29.
-* Where the image is for another hypervisor (see VNIC062).
-* Where a variable or a template decides a value: skipped.
+* When the image names no `hw_vif_model`: its servers get virtio, unless VNIC063 applies.
+* On a flavor, when no server in the same file or cloud boots such an image with it.
+* On a vDPA port, which libvirt makes virtio. On a server whose NIC model is unknown, and with Nova
+  before 29.
+* When the image is for another hypervisor (see VNIC062).
+* Skipped when a variable or a template decides a value.
 """
 
 from __future__ import annotations

@@ -1,23 +1,25 @@
-"""A server with a vhost-user port whose memory is not shared.
+"""A server with a vhost-user port but without shared memory.
 
 ## What is wrong
 
-Neutron binds a port of the server as vhost-user (Open vSwitch with DPDK), and nothing makes the
-guest's memory shared: its flavor asks for no huge pages, and its compute node has no
-`file_backed_memory`. The switch reads packets from the guest's memory, and cannot.
+Neutron binds a port of the server as vhost-user (Open vSwitch with DPDK), but nothing makes the
+guest's memory shared: its flavor requests no huge pages, and its compute node has no
+`file_backed_memory`. The switch needs to read packets from the guest's memory, and cannot.
 
 ## Why it matters
 
 No packet passes; libvirt 11.2 and later do not start such a domain (NEWS: "Use common check for
-shared memory use"). The server is built without an error otherwise, and looks healthy.
+shared memory use"). Before that, the server is built without an error and looks healthy.
 
-Nova marks memory as shared (`memAccess='shared'`) where the pages it chose are larger than the
-smallest of the host (`_wants_hugepages` and `_get_cpu_numa_config_from_instance` in
-nova/virt/libvirt/driver.py), and where `[libvirt] file_backed_memory` is set
-(`_get_guest_memory_backing_config`). `hw:mem_page_size = small` is the host's smallest: not shared.
-`any` takes the largest that are free, and small ones where none are
-(`_numa_cell_supports_pagesize_request` in nova/virt/hardware.py). An image narrows down what the
-flavor asks for, and only where that is `any` or `large`; alone it is refused.
+Nova marks memory as shared (`memAccess='shared'`) in two cases: if the pages it chose are larger
+than the host's smallest (`_wants_hugepages` and `_get_cpu_numa_config_from_instance` in
+nova/virt/libvirt/driver.py), or if `[libvirt] file_backed_memory` is set
+(`_get_guest_memory_backing_config`).
+
+`hw:mem_page_size = small` means the host's smallest pages: not shared. `any` takes the largest
+pages that are free, and small ones if there are none (`_numa_cell_supports_pagesize_request` in
+nova/virt/hardware.py). An image can only narrow down a flavor's `any` or `large`; on its own its
+request is refused.
 
 ## Bad
 
@@ -35,21 +37,21 @@ $ openstack flavor create --vcpus 4 --ram 8192 --property hw:mem_page_size=large
 
 ## Fix
 
-Resize the server to a flavor with `hw:mem_page_size` (`large`, or a size such as `1GB`), on compute
-nodes with that many huge pages; or set `[libvirt] file_backed_memory` in nova.conf of the compute
+Resize the server to a flavor with `hw:mem_page_size` (`large`, or a size such as `1GB`) on compute
+nodes with enough huge pages. Or set `[libvirt] file_backed_memory` in nova.conf of the compute
 nodes.
 
 ## Fix safety
 
-No change is proposed: huge pages are memory that is set aside on the hosts, and
-`file_backed_memory` and huge pages exclude one another on a node.
+No change is proposed: huge pages reserve memory on the hosts, and a node cannot have both
+`file_backed_memory` and huge pages.
 
 ## When it does not fire
 
-* Where how ports are bound is not told, as to a tenant.
-* On sizes from 5 to 64 KiB: whether they are the host's smallest depends on its architecture.
-* Where the extra specs of the flavor, or nova.conf of the compute node, are not seen: skipped.
-* In the domain XML of such a server VNIC041 speaks.
+* When the cloud does not show how ports are bound, as to a tenant.
+* On page sizes from 5 to 64 KiB: whether they are the host's smallest depends on its architecture.
+* Skipped when the flavor's extra specs, or nova.conf of the compute node, are not visible.
+* On the domain XML of such a server: see VNIC041.
 """
 
 from __future__ import annotations
@@ -96,8 +98,8 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
     pages = _pages(server)
     if pages == "any":
         yield Problem(
-            f"{named} vhost-user, and {_ASKED} = any: where no huge pages are free Nova takes "
-            "small ones, which are not shared, and no packet passes",
+            f"{named} vhost-user, and {_ASKED} = any: if no huge pages are free, Nova takes small "
+            "ones, which are not shared, and no packet passes",
             severity="low",
             fix=_FIX,
         )

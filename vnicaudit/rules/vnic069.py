@@ -2,15 +2,15 @@
 
 ## What is wrong
 
-Of the nova.conf files that are audited together (`vnicaudit audit nodes/*/nova.conf`), most compute
-nodes of a site have one value of `use_virtio_for_bridges`, `rx_queue_size`, `tx_queue_size`,
-`max_queues` or `virt_type`, and this one has another.
+Several nova.conf files were audited together (`vnicaudit audit nodes/*/nova.conf`). Most compute
+nodes of the site have one value of `use_virtio_for_bridges`, `rx_queue_size`, `tx_queue_size`,
+`max_queues` or `virt_type`; this node has another.
 
 ## Why it matters
 
-Which NIC a server gets depends on the node it lands on. A live migration writes the NIC anew by the
-configuration of the destination (nova/virt/libvirt/migration.py, `_update_vif_xml`): the definition
-then asks for other rings or queues than the running guest has.
+The NIC that a server gets depends on the node it lands on. A live migration rewrites the NIC from
+the destination's configuration (nova/virt/libvirt/migration.py, `_update_vif_xml`): the definition
+then has other rings or queues than the running guest.
 
 ## Bad
 
@@ -30,30 +30,31 @@ rx_queue_size = 1024
 
 ## Fix
 
-Give all compute nodes of the site one value, and restart nova-compute; servers take it over at
-their next hard reboot or migration.
+Set one value on all compute nodes of the site, and restart nova-compute. Servers adopt it at their
+next hard reboot or migration.
 
 ## Fix safety
 
-Look before you align: which value is the right one, the count does not say.
+Check before you change anything: the majority value need not be the right one.
 
 ## When it does not fire
 
-* On nodes of different sites. They are told apart by what the files say: `auth_url` and
-  `region_name` of `[keystone_authtoken]`, `[neutron]`, `[placement]` and their like. Where one
-  says it and another does not, they count as different. Availability zones and host aggregates
-  stand in no file: a group of nodes that is set otherwise on purpose is found; suppress it there.
-* On files of other services and copies put aside: a node counts when its file is called `*.conf`,
-  has options of `[libvirt]` or a `compute_driver`, and does not lie beside a `nova.conf` with
-  which it is not read. Files with the same `host` (or `my_ip`) are one node.
-* On files that need not be of several nodes. Nodes are told by `host` or `my_ip` in them, or by the
-  layout: a folder for each node, and in it a file of the same name (`nodes/*/nova.conf`), or files
-  with numbers (`node1.conf`, `node2.conf`). Layers of one configuration (kolla's `nova.conf`,
-  `nova/nova-compute.conf`) are neither.
-* Where the value is not certain (a template), or Nova does not take it (VNIC035, VNIC073).
-* On an option that is not set where the others set what is its default.
+* On nodes of different sites. Sites are distinguished by `auth_url` and `region_name` in
+  `[keystone_authtoken]`, `[neutron]`, `[placement]` and similar sections. A node that sets them and
+  a node that does not count as different sites. Availability zones and host aggregates are not in
+  any file: a group of nodes that is configured differently on purpose is reported. Suppress it
+  there.
+* On files of other services and on backup copies. A file counts as a node if it is called `*.conf`,
+  has options in `[libvirt]` or a `compute_driver`, and is not beside a `nova.conf` that is read
+  without it. Files with the same `host` (or `my_ip`) are one node.
+* On files that may belong to a single node. Nodes are distinguished by `host` or `my_ip` in the
+  files, or by the layout: one folder per node with a file of the same name in each
+  (`nodes/*/nova.conf`), or numbered files (`node1.conf`, `node2.conf`). Layers of one configuration
+  (kolla's `nova.conf`, `nova/nova-compute.conf`) match neither.
+* When the value is not certain (a template), or Nova does not accept it (VNIC035, VNIC073).
+* On an option that is not set here, if the other nodes set it to its default.
 
-With two values on as many nodes each, the first that was read counts as the usual one. A run
+If two values are equally common, the one that was read first counts as the usual one. A run
 compares at most 20,000 nodes.
 """
 

@@ -1,19 +1,23 @@
-"""An image asks for a NIC model that Nova's libvirt driver does not have.
+"""An image requests a NIC model that Nova's libvirt driver does not support.
 
 ## What is wrong
 
-`hw_vif_model` is a word that Nova does not know, or a model of another hypervisor (`netfront`,
-`vmxnet`, `sriov`), of an emulated board (`lan9118`), one that this release of Nova does not have
-yet (`igb` came with 31, 2025.1), or an emulated PCI card on an image for s390x, where it does not
-work.
+`hw_vif_model` is one of these:
+
+* a word that Nova does not know;
+* a model of another hypervisor (`netfront`, `vmxnet`, `sriov`) or of an emulated board (`lan9118`);
+* a model that this release of Nova does not have yet (`igb` came with 31, 2025.1);
+* an emulated PCI card on an image for s390x, where it does not work.
 
 ## Why it matters
 
-Servers of the image fail to build. A word Nova does not know is refused when the image is used;
-a model that is not for its `virt_type` ends in `UnsupportedHardware` on the compute node; on s390x
-Nova lets e1000 pass and QEMU fails. Source: Nova 15.1.5 to 34.0.0, `network/model.py`,
-`objects/fields.py` (VIFModel) and `virt/libvirt/vif.py` (SUPPORTED_VIF_MODELS): the word `igb` is
-known from 31 on; the libvirt driver has vmxnet3 since 22 and e1000e since 19.
+Servers cannot be built from the image. Nova refuses a word it does not know when the image is used.
+A model that does not fit the `virt_type` ends in `UnsupportedHardware` on the compute node. On
+s390x Nova accepts e1000 and QEMU fails.
+
+Source: Nova 15.1.5 to 34.0.0, `network/model.py`, `objects/fields.py` (VIFModel) and
+`virt/libvirt/vif.py` (SUPPORTED_VIF_MODELS). The word `igb` is known from 31 on; the libvirt driver
+has vmxnet3 since 22 and e1000e since 19.
 
 ## Bad
 
@@ -29,22 +33,22 @@ $ openstack image create --disk-format qcow2 --file c.img --property hw_vif_mode
 
 ## Fix
 
-Set `hw_vif_model=virtio`, or another model of the list: virtio, e1000, e1000e, igb (from Nova 31
-on), ne2k_pci, pcnet, rtl8139, vmxnet3; spapr-vlan on POWER. On s390x QEMU has none of these but
-e1000e and igb, from release 10 on.
+Set `hw_vif_model=virtio`, or another supported model: virtio, e1000, e1000e, igb (from Nova 31 on),
+ne2k_pci, pcnet, rtl8139, vmxnet3; spapr-vlan on POWER. On s390x QEMU has none of the emulated ones
+except e1000e and igb, from release 10 on.
 
 ## Fix safety
 
-Unsafe: whether the system in the image has a virtio driver does not follow from its properties.
+Unsafe: the image's properties do not show whether its system has a virtio driver.
 
 ## When it does not fire
 
-* On any upper or lower case (`VirtIO`) and on the old names (`VirtualE1000`): Nova takes them.
-* On models of other hypervisors where nothing says that the image is for QEMU (a disk format of
-  raw or qcow2, or `img_hv_type`): skipped.
-* On igb, vmxnet3 and e1000e where it is not known that Nova is too old for them: of a live cloud
-  its highest microversion tells, of code `--nova-release`.
-* Where a variable or a template decides the value: skipped.
+* On any upper or lower case (`VirtIO`) and on the old names (`VirtualE1000`), which Nova accepts.
+* Skipped on models of other hypervisors, unless something says that the image is for QEMU (a disk
+  format of raw or qcow2, or `img_hv_type`).
+* On igb, vmxnet3 and e1000e, unless Nova is known to be too old for them. The release comes from
+  the highest microversion of a live cloud, or from `--nova-release`.
+* Skipped when a variable or a template decides the value.
 """
 
 from __future__ import annotations
@@ -61,7 +65,7 @@ from vnicaudit.model.rule import ImageJudge, Problem, Rule
 from vnicaudit.model.subject import ImageSubject
 
 _ON_IMAGE = SetProperty("hw_vif_model", "virtio", "image")
-_REASON = "whether the system in the image has a virtio driver is not known"
+_REASON = "the system in the image may have no virtio driver"
 _OTHERS = frozenset({"netfront", "vmxnet", "sriov"})
 _HAS = ("e1000", "e1000e", "ne2k_pci", "pcnet", "rtl8139", "vmxnet3", "igb")
 _NOT_ON_Z = frozenset({"e1000", "rtl8139", "ne2k_pci", "pcnet", "vmxnet3", "lan9118", "spapr-vlan"})
@@ -100,7 +104,7 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
 def _other_models(image: Image) -> str:
     """Other models that can be set, as the end of a sentence."""
     if image.on_z:
-        return "; of the others QEMU has e1000e and igb alone on s390x, from release 10 on."
+        return "; of the others, QEMU has only e1000e and igb on s390x, from release 10 on."
     names = [name for name in _HAS if not lacks_vif_model(name, image.nova)]
     shown = (f"{name} (since Nova 31)" if _since(name, image) else name for name in names)
     return f", or another model that Nova's libvirt driver has: {', '.join(shown)}."
@@ -127,7 +131,7 @@ def _problem(image: Image) -> str | None:
     if image.on_z and model in _NOT_ON_Z:
         return "it does not exist on s390x; the server does not start"
     if model == "lan9118":
-        return "Nova takes it with virt_type = qemu only; with kvm the server does not build"
+        return "Nova accepts it only with virt_type = qemu; with kvm the server cannot be built"
     return None
 
 

@@ -1,23 +1,27 @@
-"""KubeVirt: an emulated NIC model, set by the interface or by a preference.
+"""KubeVirt: an emulated NIC model, set on the interface or by a preference.
 
 ## What is wrong
 
-`model` of an interface, or `preferredInterfaceModel` of the preference that the VM refers to, is
-an emulated chip (e1000, e1000e, igb, rtl8139, pcnet, ne2k_pci). Without either KubeVirt gives
-virtio. A model that is none of these seven KubeVirt refuses: vmxnet3, say, or a misspelt one.
+`model` of an interface, or `preferredInterfaceModel` of the VM's preference, is an emulated chip
+(e1000, e1000e, igb, rtl8139, pcnet, ne2k_pci). If neither is set, KubeVirt uses virtio. KubeVirt
+refuses any other model, such as vmxnet3 or a misspelt one.
 
 ## Why it matters
 
-Only virtio has vhost-net and several queues; `networkInterfaceMultiqueue` passes over every other
-model. rtl8139, pcnet, ne2k_pci and e1000 have no offload at all: QEMU copies frame by frame. A
+Only virtio has vhost-net and several queues; `networkInterfaceMultiqueue` skips every other model.
+rtl8139, pcnet, ne2k_pci and e1000 have no offloads at all: QEMU copies every frame on its own. A
 Swiss cloud measured 132 Mb/s on rtl8139 and 7.81 Gb/s on virtio with vhost (A. Scicchitano,
-SWITCH). Sources of what KubeVirt does: `getInterfaceType` and `calculateNetworkQueues` in
+SWITCH).
+
+On s390x KubeVirt translates only `virtio` (`DomainConfigurator.Configure` and
+`TransitionalModelType` in `converter/arch/s390x.go`), and nothing checks the model
+(`pkg/virt-api/webhooks/s390x.go`, `pkg/defaults/s390x.go`). It passes e1000 on to a QEMU that does
+not have it, and the VM does not start.
+
+Sources in KubeVirt: `getInterfaceType` and `calculateNetworkQueues` in
 `pkg/virt-launcher/virtwrap/converter/network/configurator.go`, `ApplyInterfacePreferences` in
 `pkg/instancetype/preference/apply/interface.go`, `validInterfaceModels` in
-`pkg/network/admitter/netiface.go`. On s390x only `virtio` is rewritten
-(`DomainConfigurator.Configure` and `TransitionalModelType` in `converter/arch/s390x.go`), and
-nothing checks the model (`pkg/virt-api/webhooks/s390x.go`, `pkg/defaults/s390x.go`): e1000 is
-passed on to a QEMU that has none, and the VM does not start.
+`pkg/network/admitter/netiface.go`.
 
 ## Bad
 
@@ -65,35 +69,39 @@ spec:
 
 ## Fix
 
-Set `model: virtio`, or remove the line where no preference sets another; then `virtctl restart`.
-In a preference set `preferredInterfaceModel: virtio`. Ring sizes cannot be set in KubeVirt.
+Set `model: virtio`, or remove the line if no preference sets another model. Then run `virtctl
+restart`. In a preference set `preferredInterfaceModel: virtio`. Ring sizes cannot be set in
+KubeVirt.
 
 ## Fix safety
 
-Safe where labels or annotations (`vm.kubevirt.io/os`, `kubevirt.io/os`,
-`os.template.kubevirt.io/…`) or the preference, by its name at least, say that the guest drives
-virtio, or a virtio disk and the name of the container disk together do. Unsafe where only one of
-these two does (a virtio disk does not show that the guest is not Windows), on Windows until NetKVM
-is installed, where nothing is known of the guest, and where the value is shared by a YAML anchor.
-Windows is told by Hyper-V features, a Sysprep volume, and the names of the VM and its disks too.
-KubeVirt's virtio is a virtio 1.0 device; guests whose driver knows 0.9 only need
+Safe if labels or annotations (`vm.kubevirt.io/os`, `kubevirt.io/os`, `os.template.kubevirt.io/…`)
+or the preference, if only by its name, show that the guest supports virtio. Also safe if a virtio
+disk and the name of the container disk show it together.
+
+Unsafe if only one of these two shows it (a virtio disk does not prove that the guest is not
+Windows), on Windows until NetKVM is installed, if nothing is known about the guest, and if a YAML
+anchor shares the value.
+
+Hyper-V features, a Sysprep volume, and the names of the VM and its disks also identify Windows.
+KubeVirt's virtio is a virtio 1.0 device; guests whose driver supports only 0.9 need
 `useVirtioTransitional: true`.
 
 ## When it does not fire
 
-* On a preference for Windows, and on VMs that take the model from one: Windows drives e1000 and
-  e1000e without further drivers, and virtio only with NetKVM.
-* Where nothing says that the guest drives virtio the finding is *low*: review it. Where only the
-  container disk's name says so it is *medium* at most. Of a preference that does not say what
-  guests it is for nothing is said: skipped.
-* Where the model is decided by a template, or by a preference that is in none of the files beside
-  the manifest: skipped.
-* On SR-IOV interfaces, whose `model` KubeVirt does not use, and on binding plugins, which make
+* On a preference for Windows, and on VMs that take the model from one: Windows supports e1000 and
+  e1000e out of the box, and virtio only with NetKVM.
+* Reported as *low* when nothing shows that the guest supports virtio: review it. At most *medium*
+  when only the container disk's name shows it. Skipped on a preference that does not say which
+  guests it is for.
+* Skipped when the model is decided by a template, or by a preference that is in none of the files
+  beside the manifest.
+* On SR-IOV interfaces, whose `model` KubeVirt does not use, and on binding plugins, which create
   the device themselves.
-* On VMs that take the model from a preference in the same file, which is reported itself, or from
-  one that `--fix` mends in the same run.
-* On the interface that KubeVirt adds to a VM that names none.
-* igb is admitted by late releases only; which one runs is not known.
+* On VMs that take the model from a preference in the same file, which has its own finding, or from
+  one that `--fix` corrects in the same run.
+* On the interface that KubeVirt adds to a VM without interfaces.
+* Only recent releases of KubeVirt accept igb; which release runs is not known.
 """
 
 from __future__ import annotations
@@ -110,11 +118,11 @@ from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.rule import NicJudge, PreferenceJudge, Problem, Rule
 from vnicaudit.model.subject import PreferenceSubject, Subject
 
-_SHARED = "a YAML anchor shares the value with other places: they would change with it"
+_SHARED = "a YAML anchor shares the value with other places, which would change too"
 _IMAGE = "only the name of the container disk says that the guest is Linux"
 _READY = "the guest drives virtio"
-_UNKNOWN = "whether the guest drives virtio is not known"
-_S390 = "on s390x every guest drives virtio, and QEMU has no such device there"
+_UNKNOWN = "the guest may not support virtio"
+_S390 = "on s390x every guest supports virtio, and QEMU has no such device there"
 _ADMITTED = "Set it to virtio, or remove it: KubeVirt's default is virtio."
 _WHY = {
     True: "is emulated packet by packet: no offload, no vhost",
@@ -166,7 +174,7 @@ def applies_preference(subject: PreferenceSubject) -> bool:
 def check_preference(subject: PreferenceSubject) -> Iterator[Problem]:
     """One problem: every VM that refers to it and names no model gets this one."""
     model = subject.preference.interface_model or ""
-    change = Change("model", model, "virtio", safe=True, reason="its guests drive virtio")
+    change = Change("model", model, "virtio", safe=True, reason="its guests support virtio")
     if model not in MODELS:
         yield Problem(
             f"KubeVirt refuses {model[:40]!r} as a model: no VM with this preference is admitted",

@@ -2,16 +2,16 @@
 
 ## What is wrong
 
-`networkInterfaceMultiqueue` gives *every* virtio interface of the VM one queue pair per vCPU, 256
-at most. With many vCPUs and several interfaces that is a great number of queues, and KubeVirt has
-no field to make it smaller, neither for the VM nor for one interface.
+`networkInterfaceMultiqueue` gives *every* virtio interface of the VM one queue pair per vCPU (256
+at most). With many vCPUs and several interfaces this adds up, and KubeVirt has no field to limit
+it, neither for the VM nor for one interface.
 
 ## Why it matters
 
-Each queue pair takes guest memory for its buffers, two interrupt vectors and a vhost thread of
-the node. Reported: Windows Server 2019 with 8 vCPUs, 8 GB and 10 interfaces used about 90 % of its
-memory after booting (kubevirt/kubevirt issue 18012); a limit is proposed (kubevirt/enhancements
-issue 422) and in no release. What KubeVirt does: `NetworkQueuesCapacity` in
+Each queue pair takes guest memory for its buffers, two interrupt vectors and a vhost thread on the
+node. One report: Windows Server 2019 with 8 vCPUs, 8 GB and 10 interfaces used about 90 % of its
+memory after booting (kubevirt/kubevirt issue 18012). A limit has been proposed
+(kubevirt/enhancements issue 422) but is in no release. Source: `NetworkQueuesCapacity` in
 `pkg/virt-launcher/virtwrap/converter/network`.
 
 ## Bad
@@ -58,8 +58,8 @@ spec:
 
 ## Fix
 
-Use fewer interfaces or fewer vCPUs, or switch `networkInterfaceMultiqueue` off; measure which
-serves better. Do not expect a ring or queue number to be settable.
+Use fewer interfaces or fewer vCPUs, or switch `networkInterfaceMultiqueue` off, and measure which
+works better. KubeVirt has no setting for the size of a ring or the number of queues.
 
 ## Fix safety
 
@@ -67,10 +67,10 @@ Unsafe: with multiqueue off each interface has one queue pair.
 
 ## When it does not fire
 
-* Up to 64 queue pairs in all, and on VMs with one interface that has several queues.
+* Up to 64 queue pairs in all, and on VMs with only one interface that has several queues.
 * Interfaces without multiqueue do not count: emulated models, SR-IOV, passt, binding plugins.
-* Where the vCPUs come from an instance type that is in none of the files beside the manifest, or
-  a preference that is not there may set multiqueue: skipped.
+* Skipped when the vCPUs come from an instance type that is in none of the files beside the
+  manifest, or when a missing preference may set multiqueue.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ from vnicaudit.model.rule import (
 )
 from vnicaudit.model.subject import DomainSubject
 
-_REASON = "each interface would be left with one queue pair: measure before and after"
+_REASON = "each interface would have only one queue pair: measure before and after"
 
 
 def applies(subject: DomainSubject) -> bool:
@@ -103,10 +103,10 @@ def applies(subject: DomainSubject) -> bool:
 
 
 class QueuePairLimits(RuleSettings, frozen=True):
-    """How many are many."""
+    """The most queue pairs that one VM may have."""
 
     queue_pairs: Annotated[
-        int, setting("The most queue pairs of one VM that are not reported.", at_least=2)
+        int, setting("Report VMs with more queue pairs in all than this.", at_least=2)
     ] = 64
 
 

@@ -1,21 +1,22 @@
-"""A value that oslo.config does not take for an option of Nova's.
+"""A value that Nova does not accept for an option.
 
 ## What is wrong
 
-An option that bears on NICs has a value of the wrong type, outside of its range, or that is none
-of its choices: `max_queues = 0`, `virt_type = KVM`, `vif_plugging_is_fatal = maybe`. Or it refers
-to an option that is not there, that refers back to it, or that has no valid value:
-`virt_type = $libvirt_type`. Or `compute_driver` is empty.
+An option that affects NICs has a value of the wrong type, out of range, or not among its choices:
+`max_queues = 0`, `virt_type = KVM`, `vif_plugging_is_fatal = maybe`. Or it refers to an option that
+does not exist, that refers back to it, or that has no valid value: `virt_type = $libvirt_type`. Or
+`compute_driver` is empty.
 
 ## Why it matters
 
-oslo.config notices when Nova asks for the option, not when it reads the file: it raises
-`ConfigFileValueError`. `virt_type` is asked for at the start of nova-compute, which does not start
-then. `max_queues` is asked for when a server is made, which fails then. With `debug = true` all
-options are asked for at the start (`log_opt_values`). Measured with oslo.config 10.7 and Nova 34: a
-reference to an option that is not there is a `NoSuchOptError`, one that leads back to itself a
-`RecursionError`. With an empty `compute_driver`, nova-compute ends with "Compute driver option
-required, but not specified" (`nova/virt/driver.py`).
+oslo.config raises `ConfigFileValueError` when Nova uses the option, not when it reads the file.
+Nova uses `virt_type` when nova-compute starts, and it does not start then. It uses `max_queues`
+when a server is created, which then fails. With `debug = true` it reads all options at the start
+(`log_opt_values`).
+
+Measured with oslo.config 10.7 and Nova 34: a reference to a missing option raises `NoSuchOptError`,
+and one that leads back to itself a `RecursionError`. With an empty `compute_driver`, nova-compute
+exits with "Compute driver option required, but not specified" (`nova/virt/driver.py`).
 
 ## Bad
 
@@ -33,24 +34,27 @@ max_queues = 8
 
 ## Fix
 
-Write a value that the option takes, or remove the line; restart nova-compute.
+Set a value that the option accepts, or remove the line. Restart nova-compute.
 
 ## Fix safety
 
-There is none that is made for you: what was meant is not known.
+No change is proposed: the intended value is not known.
 
 ## When it does not fire
 
-* On options that do not bear on NICs, on lists of anything and maps (`hw_machine_type`), and on
-  free text.
-* On a reference to an option whose value is not known here, or that a library of Nova may have.
-* On the numbers of `rx_queue_size` and `tx_queue_size`: VNIC035. On `[pci] device_spec`: VNIC075.
-* On a number that is not given (`max_queues =`): that counts as not set.
-* On options that the release does not have: Nova does not ask for them (VNIC074). What they take is
-  judged by `--nova-release`; for releases before Ocata (15.0) it is not known.
-* Where `compute_driver` names another driver than libvirt, and where a later file overrides the
+* On options that do not affect NICs, on free-form lists and maps (`hw_machine_type`), and on free
+  text.
+* On a reference to an option whose value is unknown here, or that may belong to one of Nova's
+  libraries.
+* On the numbers of `rx_queue_size` and `tx_queue_size`: see VNIC035. On `[pci] device_spec`: see
+  VNIC075.
+* On an empty number (`max_queues =`), which counts as not set.
+* On options that the release does not have, because Nova does not use them: see VNIC074.
+  `--nova-release` decides which values are valid; they are not known for releases before Ocata
+  (15.0).
+* When `compute_driver` names another driver than libvirt, and when a later file overrides the
   value.
-* In a template that fills a value in it is skipped, unless another one is wrong for certain.
+* Skipped in a template that fills in a value, unless another value is certain to be wrong.
 """
 
 from __future__ import annotations
@@ -85,7 +89,7 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
             continue
         yield Problem(
             f"{option.written} = {option.value[:_SHOWN]}: it takes {form.words}, and Nova fails "
-            "where it asks for the option",
+            "when it uses the option",
             field=nova.field_of(option),
             fix=f"Set {option.written} to {form.words}, or remove it; restart nova-compute.",
             related=nova.overridden(option),
@@ -94,8 +98,8 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
 
 def _broken_value_problem(nova: NovaConfig, option: NovaOption) -> Problem:
     return Problem(
-        f"{option.written} = {option.value[:_SHOWN]}: it {option.broken}, and Nova fails where it "
-        "asks for the option",
+        f"{option.written} = {option.value[:_SHOWN]}: it {option.broken}, and Nova fails when it "
+        "uses the option",
         field=nova.field_of(option),
         fix=f"Set {option.written} to a value, or refer to an option that has one; restart "
         "nova-compute.",

@@ -1,19 +1,20 @@
-"""An option that this release of Nova does not have, or is about to lose.
+"""An option that this release of Nova does not have, or will lose soon.
 
 ## What is wrong
 
-nova.conf sets an option that bears on NICs and that the release judged for (`--nova-release`,
-otherwise the newest that is known)
+nova.conf sets an option that affects NICs, and the release (`--nova-release`, otherwise the newest
+known one)
 
-* no longer has: its driver or nova-network is gone, or it was removed;
-* does not have yet;
-* has under another name, or calls deprecated;
-* or the whole file is one of flags (`--name=value`), which Nova last read in Essex (2012.1).
+* no longer has it: its driver or nova-network is gone, or it was removed;
+* does not have it yet;
+* has it under another name, or has deprecated it.
+
+Or the whole file consists of flags (`--name=value`), which Nova last read in Essex (2012.1).
 
 ## Why it matters
 
-Nova says nothing about an option it does not know: oslo.config does not read the line. Whoever
-reads the file believes it.
+Nova silently ignores an option that it does not know: oslo.config does not read the line. People
+who read the file believe it.
 
 ## Bad
 
@@ -33,28 +34,28 @@ virt_type = kvm
 
 ## Fix
 
-Remove a line that is not read; write an old name as the current one. Judge for the release you
+Remove a line that is not read; replace an old name by the current one. Judge for the release you
 run: `vnicaudit audit nova.conf --nova-release Caracal`.
 
 ## Fix safety
 
 Safe with `--nova-release`: removing a line that this release does not read changes nothing. Unsafe
-without it: an older release than the newest may read the line.
+without it: a release older than the newest may read the line.
 
 ## When it does not fire
 
-* On options that do not bear on NICs. Which ones are known, and since when, comes from the option
-  definitions in Nova's own packages, Ocata (15.0) to 34.0; what earlier releases did not have yet
-  is not known.
-* On `[DEFAULT] libvirt_use_virtio_for_bridges`: VNIC061.
-* On options of `[libvirt]` where `compute_driver` names another driver.
-* On more than 50 such lines in one file: the first of each option, and some more, are told.
-* In a template, where a condition decides whether the line is there: skipped, unless there is
-  another one for certain.
+* On options that do not affect NICs. The known options and their releases come from the option
+  definitions in Nova's own packages, Ocata (15.0) to 34.0. It is not known which of them earlier
+  releases lacked.
+* On `[DEFAULT] libvirt_use_virtio_for_bridges`: see VNIC061.
+* On options of `[libvirt]` when `compute_driver` names another driver.
+* On more than 50 such lines in one file: the first line of each option is reported, and some more.
+* Skipped in a template if a condition decides whether the line is present, unless another such line
+  is certain.
 
-It is medium where libvirt's guests depended on the option and low where those of another driver
-did. What only nova-network read is information, since Neutron does it now, whatever stands there;
-so is a name that is deprecated or old, since Nova still reads it.
+Severity is *medium* if libvirt guests depended on the option, and *low* if those of another driver
+did. It is *info* for an option that only nova-network read, because Neutron does that work now, and
+for a deprecated or old name, because Nova still reads it.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ def _flags(nova: NovaConfig) -> Iterator[Problem]:
         "a file of flags (--name=value), of which Nova has read none since Folsom (2012.2): "
         f"nothing in it is in effect ({names}{more})",
         field=nova.field_of(about[0]) if about else None,
-        fix="Write what is still wanted as options in sections ([libvirt] virt_type = kvm); "
+        fix="Rewrite options that are still wanted in sections ([libvirt] virt_type = kvm); "
         "nova-compute does not start with this file as its configuration.",
     )
 
@@ -166,7 +167,7 @@ def _problem(nova: NovaConfig, option: NovaOption, known: KnownOption) -> Proble
     field, current = nova.field_of(option), f"[{known.section}] {known.name}"
     if known.status == "alias":
         return Problem(
-            f"{option.written} is an old name of {current}, and still read",
+            f"{option.written} is the old name of {current}, and still read",
             field=field,
             severity="info",
             fix=f"Write it as {known.name} in [{known.section}].",
@@ -177,7 +178,7 @@ def _problem(nova: NovaConfig, option: NovaOption, known: KnownOption) -> Proble
             f"{option.written} is deprecated since {known.deprecated}, and still read{note}",
             field=field,
             severity="info",
-            fix="Remove the line before the upgrade to a release that has it no more.",
+            fix="Remove the line before you upgrade to a release without it.",
         )
     return Problem(
         f"{option.written} {_absent(nova, known)}",
@@ -191,7 +192,7 @@ def _problem(nova: NovaConfig, option: NovaOption, known: KnownOption) -> Proble
 def _removed(nova: NovaConfig, option: NovaOption) -> Change:
     """Remove the line; safe where the release that does not read it is known to be the one."""
     reason = (
-        f"the release that runs is not given (--nova-release): {nova.release} is assumed"
+        f"the release in use is unknown (--nova-release): {nova.release} is assumed"
         if nova.release_assumed
         else "Nova does not read the line"
     )

@@ -1,16 +1,16 @@
-"""A list of PCI devices (SR-IOV, vDPA) with which nova-compute does not start.
+"""nova-compute does not start because of its list of PCI devices (SR-IOV, vDPA).
 
 ## What is wrong
 
-`[pci] device_spec` (`passthrough_whitelist` up to Yoga) says which devices servers get, for SR-IOV
-and for vDPA ports alike: the virtual functions that are the parents of vDPA devices. An entry is
-not JSON, not an object, or names a device in a way that Nova refuses.
+`[pci] device_spec` (`passthrough_whitelist` up to Yoga) lists the devices that servers may get, for
+SR-IOV and for vDPA ports; for vDPA they are the virtual functions behind the vDPA devices. An entry
+is not JSON, is not an object, or names a device in a way that Nova refuses.
 
 ## Why it matters
 
-nova-compute checks the list when it starts, and ends with `PciConfigInvalidSpec` or
-`PciDeviceWrongAddressFormat`: all servers of the node are out of Nova's hands until it is mended.
-(nova/pci/whitelist.py and devspec.py.)
+nova-compute checks the list when it starts, and exits with `PciConfigInvalidSpec` or
+`PciDeviceWrongAddressFormat`. Until the list is corrected, Nova cannot manage any server on the
+node (nova/pci/whitelist.py and devspec.py).
 
 ## Bad
 
@@ -29,20 +29,20 @@ device_spec = {"address": "0000:65:00.*", "physical_network": "physnet2"}
 
 ## Fix
 
-Write each entry as a JSON object on one line: names and texts in double quotes, `vendor_id` and
-`product_id` as up to four hexadecimal digits in quotes, `address` as `domain:bus:slot.function`
-with `*` for any, or `devname`, not both.
+Write each entry as a JSON object on one line: names and texts in double quotes; `vendor_id` and
+`product_id` as up to four hexadecimal digits in quotes; and either `address` as
+`domain:bus:slot.function` with `*` for any, or `devname`, but not both.
 
 ## Fix safety
 
-There is none that is made for you: which device was meant is not known.
+No change is proposed: it is not known which device was intended.
 
 ## When it does not fire
 
-* On what only the host can tell: whether the device is there, whether it is a virtual function,
-  whether it has a vDPA device, whether `physical_network` is one of Neutron's.
-* On what follows the first 50 lines of such lists.
-* In a template that fills a value in it is skipped, unless another entry is wrong for certain.
+* On facts that only the host knows: whether the device exists, is a virtual function or has a vDPA
+  device, and whether `physical_network` is known to Neutron.
+* On anything after the first 50 lines of such lists.
+* Skipped in a template that fills in a value, unless another entry is certain to be wrong.
 """
 
 from __future__ import annotations

@@ -2,14 +2,15 @@
 
 ## What is wrong
 
-The interface is bound by a field that KubeVirt discontinued in v1.3: `slirp`, `macvtap` or
-`passt`. The fields are still in the API, so that a manifest with one is understood, and refused.
+The interface uses a binding field that KubeVirt discontinued in v1.3: `slirp`, `macvtap` or
+`passt`. The fields are still in the API, so KubeVirt parses a manifest that has one, and then
+refuses it.
 
 ## Why it matters
 
-The VM is not admitted: "Slirp interface support has been discontinued since v1.3",
-"Passt network binding has been discontinued since v1.3", "Macvtap network binding is discontinued
-since v1.3". Source: `pkg/network/admitter/discontinued.go` and `pkg/deprecation` of KubeVirt.
+The VM is not admitted: "Slirp interface support has been discontinued since v1.3", "Passt network
+binding has been discontinued since v1.3", "Macvtap network binding is discontinued since v1.3".
+Source: `pkg/network/admitter/discontinued.go` and `pkg/deprecation` of KubeVirt.
 
 ## Bad
 
@@ -45,19 +46,21 @@ spec:
 
 ## Fix
 
-On the pod network use `masquerade: {}`, or `passtBinding: {}` where its feature gate is on. For
-macvtap use the binding plugin (`binding: {name: macvtap}`), registered in the KubeVirt resource,
-or a `bridge` binding.
+On the pod network use `masquerade: {}`, or `passtBinding: {}` if its feature gate is on. For
+macvtap use the binding plugin (`binding: {name: macvtap}`), registered in the KubeVirt resource, or
+a `bridge` binding.
 
 ## Fix safety
 
-No change is proposed: another binding is another network, with other addresses and other reach.
+No change is proposed: another binding means another network, with other addresses and other
+reachability.
 
 ## When it does not fire
 
-* On `passtBinding: {}`, which took the place of `passt: {}`.
+* On `passtBinding: {}`, which replaced `passt: {}`.
 * On binding plugins, whatever their names.
-* On clusters with KubeVirt before 1.3 the field works; which release runs is not in a manifest.
+* On clusters with KubeVirt before 1.3 the field still works. A manifest does not show the release,
+  so the finding appears there, too.
 """
 
 from __future__ import annotations
@@ -69,8 +72,10 @@ from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _INSTEAD = {
-    "slirp": "On the pod network use masquerade: {}, or passtBinding: {} where its gate is on.",
-    "passt": "Use passtBinding: {} where its feature gate is on, else masquerade: {}.",
+    "slirp": (
+        "On the pod network use masquerade: {}, or passtBinding: {} if its feature gate is on."
+    ),
+    "passt": "Use passtBinding: {} if its feature gate is on, otherwise masquerade: {}.",
     "macvtap": "Use the macvtap binding plugin (binding: {name: macvtap}), or a bridge binding.",
 }
 

@@ -1,18 +1,18 @@
-"""A property that looks like one for NICs and that Nova does not read.
+"""Misspelt or ineffective NIC property: Nova does not read it.
 
 ## What is wrong
 
-The image or flavor carries a property whose name is almost one of Nova's: without `_enabled`, with
-a colon where an image has an underscore, with an underscore where a flavor has a colon, or on a
-flavor although only images have it. Nova looks names up letter by letter.
+The image or flavor has a property whose name is almost one of Nova's: without `_enabled`, with a
+colon where images use an underscore, with an underscore where flavors use a colon, or on a flavor
+although only images have it. Nova reads exact names only.
 
 ## Why it matters
 
-Nobody says so: Glance stores any property, and Nova passes over what it does not know, so that
-what was meant to be switched on is not. An extra spec without `hw:` may even keep a host from
-being found, because the scheduler's AggregateInstanceExtraSpecsFilter compares it with the
-aggregates' metadata. Source: Nova 34.0.0, `objects/image_meta.py` (the names of image properties)
-and `api/validation/extra_specs/hw.py` (those of extra specs).
+There is no error. Glance stores any property, and Nova ignores those it does not know, so the
+feature stays off. An extra spec without `hw:` may even prevent a server from being scheduled,
+because the scheduler's AggregateInstanceExtraSpecsFilter compares it with the metadata of the
+aggregates. Source: Nova 34.0.0, `objects/image_meta.py` (names of image properties) and
+`api/validation/extra_specs/hw.py` (names of extra specs).
 
 ## Bad
 
@@ -28,18 +28,18 @@ $ openstack image set --property hw_vif_multiqueue_enabled=true jammy
 
 ## Fix
 
-Rename the property to the one that Nova reads; where there is none of that kind on a flavor, set
-it on the image.
+Rename the property to the one that Nova reads. If flavors have no such property, set it on the
+image.
 
 ## Fix safety
 
-Unsafe: what has not been in effect so far will be.
+Unsafe: a setting that had no effect so far takes effect.
 
 ## When it does not fire
 
-* On any name that is not in the list of known mistakes: properties are free for everybody.
-* Where the right name is set as well: the wrong one is then only a leftover.
-* Where the image is for another hypervisor (see VNIC062).
+* On names that are not in the list of known mistakes: anybody may add properties.
+* When the right name is set as well: the wrong one is only a leftover then.
+* When the image is for another hypervisor (see VNIC062).
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _renaming_problem(setting: Property, right: str) -> Problem:
             setting.value,
             None,
             safe=False,
-            reason="what has not been in effect so far will be",
+            reason="a setting that had no effect so far takes effect",
         ),
         fix=f"Set {right} in its place.",
     )

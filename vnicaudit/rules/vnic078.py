@@ -1,15 +1,15 @@
-"""An option that bears on NICs stands in a section where Nova does not read it.
+"""A NIC option is in a section of nova.conf where Nova does not read it.
 
 ## What is wrong
 
 nova.conf sets an option such as `max_queues`, `rx_queue_size` or `use_virtio_for_bridges` in
-`[DEFAULT]`, or one of `[DEFAULT]` or `[pci]` in `[libvirt]`. Nova has an option of that name in one
-section only.
+`[DEFAULT]`, or an option of `[DEFAULT]` or `[pci]` in `[libvirt]`. Nova has an option of that name
+in one section only.
 
 ## Why it matters
 
-oslo.config says nothing about a line that no option belongs to. Whoever reads the file believes
-that it is in effect.
+oslo.config silently ignores a line that belongs to no option. People who read the file believe that
+it is in effect.
 
 ## Bad
 
@@ -30,19 +30,19 @@ max_queues = 8
 
 ## Fix
 
-Move the line to the section where Nova reads it, if what it says is still wanted; else remove it.
+If the setting is still wanted, move the line to the section where Nova reads it; otherwise remove
+it.
 
 ## Fix safety
 
-There is no change to make without knowing what was meant: the line has had no effect so far, and
-moving it gives it one.
+No change is proposed: the line has had no effect so far, and moving it would give it one.
 
 ## When it does not fire
 
-* On `[DEFAULT] libvirt_use_virtio_for_bridges`, which was right once: VNIC061. On options of older
-  releases: VNIC074.
-* In a template, where it is not certain in which section the line ends up.
-* Where another driver than libvirt is named.
+* On `[DEFAULT] libvirt_use_virtio_for_bridges`, which used to be right: see VNIC061. On options of
+  older releases: see VNIC074.
+* In a template, if it is not certain in which section the line ends up.
+* When another driver than libvirt is named.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
             f"[{option.section}] {option.name} is read by no release of Nova: the option of that "
             f"name is in [{right}]",
             field=subject.nova.field_of(option),
-            fix=f"Move the line to [{right}] if what it says is wanted (it has had no effect so "
-            "far), or remove it.",
+            fix=f"Move the line to [{right}] if the setting is still wanted (it has had no effect "
+            "so far), or remove it.",
         )
 
 

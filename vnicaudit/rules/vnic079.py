@@ -1,21 +1,21 @@
-"""A server's definition is not what Nova would write.
+"""A server's libvirt definition differs from what Nova would write.
 
 ## What is wrong
 
-The libvirt domain of a server has another NIC than follows from what Nova keeps for it, or from
-nova.conf of its compute node as it is now: another model, another number of queues, another ring.
+The libvirt domain of a server has another NIC than the properties that Nova keeps for it, or the
+current nova.conf of its compute node, would give it: another model, number of queues or ring size.
 
 ## Why it matters
 
-Nova makes the definition anew at each hard reboot, at each start after a stop, and at a migration
-(`_hard_reboot` and `_update_vif_xml` in nova/virt/libvirt): the NIC then changes when nobody thinks
-of it. What was edited with virsh is lost; what was set with nova-manage or in nova.conf takes
-effect. A live migration changes neither model nor address of a running guest: where the model
-differs libvirt refuses it (`Target network card model … does not match source …`).
+Nova rewrites the definition at each hard reboot, at each start after a stop, and at a migration
+(`_hard_reboot` and `_update_vif_xml` in nova/virt/libvirt). The NIC then changes when nobody
+expects it. Edits made with virsh are lost; changes made with nova-manage or in nova.conf take
+effect. A live migration changes neither the model nor the address of a running guest: if the model
+differs, libvirt refuses the migration (`Target network card model … does not match source …`).
 
-It comes about in three ways: somebody ran `virsh edit` behind Nova's back; a property was set and
-the server not started since; or nova-compute kept a default that is not what the guest has had
-since before Yoga (25.0), or since nova.conf was changed.
+There are three common causes: somebody ran `virsh edit` behind Nova's back; a property was set and
+the server has not been started since; or nova-compute recorded a default that differs from the
+guest's NIC, which dates from before Yoga (25.0) or from before nova.conf was changed.
 
 ## Bad
 
@@ -37,28 +37,28 @@ $ virsh dumpxml instance-00000007 | grep model.type
 
 ## Fix
 
-Hard-reboot the server when that suits it, where what Nova keeps is what it should have. Where the
-definition is right, make Nova keep that: stop the server, `nova-manage image_property set`, start
-it. A ring of another size is *info*: nova.conf was changed, and the server will follow.
+If the kept properties are right, hard-reboot the server at a convenient time. If the definition is
+right, make Nova keep it: stop the server, run `nova-manage image_property set`, start it. Another
+ring size is only *info*: nova.conf was changed, and the server will follow.
 
 ## Fix safety
 
-No change is proposed: which of the two is meant is not known. A guest without a virtio driver has
-no network after a hard reboot that gives it virtio.
+No change is proposed: it is not known which of the two is intended. A guest without a virtio driver
+loses its network if a hard reboot gives it virtio.
 
 ## When it does not fire
 
-* Where Nova does not say what it keeps (before Nova 31), the server's cloud was not read in the
-  same run, or the domain's definition is not a live libvirt's.
-* While a server is built, resized, migrated, rescued, suspended or paused: its definition is then
-  made in other ways.
-* On a stopped server the model and the queues alone are judged: its next start makes the
-  definition anew, as it should. It is *info* there, and *low* where it loses virtio.
-* On vhost-user, vDPA, macvtap and assigned devices, whose NICs Nova writes in ways of their own,
-  and on NICs that Nova did not write.
-* Where what Nova keeps names no model: VNIC084.
-* Where nova.conf of the compute node was not read, of rings, and of queues where multiqueue is
-  asked for.
+* When Nova does not report the kept properties (before Nova 31), the server's cloud was not read in
+  the same run, or the definition does not come from a live libvirt.
+* While a server is being built, resized or migrated, or is rescued, suspended or paused: its
+  definition is created in other ways then.
+* On a stopped server only the model and the queues are judged, because its next start rewrites the
+  definition anyway. The finding is *info* there, and *low* if the server loses virtio.
+* On vhost-user, vDPA, macvtap and assigned devices, which Nova writes differently, and on NICs that
+  Nova did not write.
+* When the kept properties name no model: see VNIC084.
+* Ring sizes, and queues if multiqueue is requested, are not judged unless nova.conf of the compute
+  node was read.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ _WHEN = {
     _STOPPED: "its next start",
 }
 _REBOOT = OpenStack("server reboot --hard")
-_KEEP = " if it is to be as Nova would write it; if it is to stay as it is, "
-_FIX_STARTED = Advice(("Start the server if it is to be as Nova would write it.",))
+_KEEP = " if it should be as Nova would write it; if it should stay as it is, "
+_FIX_STARTED = Advice(("Start the server if it should be as Nova would write it.",))
 _FIX_CONF = Advice(
     (
         "Hard-reboot the server (",
         _REBOOT,
-        ") when that suits it; nova-compute must have read that nova.conf.",
+        ") at a convenient time; nova-compute must have read that nova.conf.",
     )
 )
 

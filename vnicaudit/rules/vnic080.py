@@ -1,16 +1,16 @@
-"""Something stands in the way of changing this guest's NICs.
+"""Something blocks a change of this guest's NICs.
 
 ## What is wrong
 
-The guest has a NIC worth changing, and a managed save image, snapshots with memory, or no stored
-definition at all: a change would not arrive, or would be undone.
+The guest has a NIC worth changing, but it also has a managed save image, has snapshots with memory,
+or has no persistent definition at all. A change would not take effect, or would be undone.
 
 ## Why it matters
 
-A guest with a managed save image starts from the definition *in the image*: measured with libvirt
-9.0, after a change of the stored definition the old e1000 comes back at the next start, while the
-stored XML says virtio. Reverting to a snapshot with memory restores the NIC of its day. A transient
-domain has no stored definition to change.
+A guest with a managed save image starts from the definition *in the image*. Measured with libvirt
+9.0: after the persistent definition was changed, the old e1000 came back at the next start, while
+the persistent XML said virtio. Reverting to a snapshot with memory restores the NIC of that time. A
+transient domain has no persistent definition to change.
 
 ## Bad
 
@@ -32,21 +32,22 @@ domain has no stored definition to change.
 
 ## Fix
 
-Resume a saved guest and shut it down from inside, so that no image is left; decide what becomes of
-snapshots with memory; change a transient guest where it is created from. Then change the NIC.
+Start a saved guest and shut it down from inside, so that no save image is left. Decide whether
+snapshots with memory are still needed. Change a transient guest in the system that creates it. Then
+change the NIC.
 
 ## Fix safety
 
-Removing a managed save image (``virsh managedsave-remove``) throws away the guest's memory: what it
-had not written to disk is lost.
+Removing a managed save image (``virsh managedsave-remove``) discards the guest's memory: anything
+not yet written to disk is lost.
 
 ## When it does not fire
 
-* Where nothing is to be changed: all NICs are virtio with vhost not switched off, and no change
-  waits for a power cycle.
-* Transient guests of Nova, KubeVirt or oVirt: their owners keep the definition.
-* That somebody else keeps the definition is no finding; it decides how the fixes are worded.
-* Without a live libvirt connection the rule is skipped: only it knows.
+* When there is nothing to change: all NICs are virtio, vhost is not switched off, and no change is
+  pending.
+* On transient guests of Nova, KubeVirt or oVirt, which keep the definition themselves.
+* An owner such as Nova does not block a change; it only decides how the fixes are worded.
+* Skipped without a live libvirt connection: only libvirt knows.
 """
 
 from __future__ import annotations
@@ -76,9 +77,9 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
     blockers = list(_blockers(state, subject.domain.owner))
     if blockers:
         yield Problem(
-            "before its NICs are changed: " + "; ".join(blockers),
-            fix="Resume a saved guest and shut it down from inside; decide what becomes of "
-            "snapshots with memory; change a transient guest where it is created from.",
+            "blocks changes to its NICs: " + "; ".join(blockers),
+            fix="Start a saved guest and shut it down from inside; decide whether snapshots with "
+            "memory are still needed; change a transient guest in the system that creates it.",
         )
 
 
@@ -100,7 +101,7 @@ def _blockers(state: DomainState, owner: Owner) -> Iterator[str]:
         verb = "brings" if count == 1 else "bring"
         yield f"{what} with memory {verb} the old ones back on revert"
     if state.persistent is False and owner == "libvirt":
-        yield "a transient domain has no stored definition"
+        yield "a transient domain has no persistent definition"
 
 
 RULE = Rule(

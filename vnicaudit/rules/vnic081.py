@@ -1,15 +1,15 @@
-"""An option that no release of Nova has, spelled almost like one that bears on NICs.
+"""A misspelt NIC option in nova.conf: no release of Nova has it.
 
 ## What is wrong
 
 nova.conf sets `max_queue`, `rx_queue_sizes` or `use_virtio_for_bridge`: a letter or a word of the
-name is missing, too much or another one. Or the section is misspelt, so that no option in it is
-read: `[libvrit]`, `[default]`.
+name is missing, added or wrong. Or the section is misspelt, so that no option in it is read:
+`[libvrit]`, `[default]`.
 
 ## Why it matters
 
-oslo.config says nothing about a line that no option belongs to. What was meant to be switched on is
-not, and readers of the file assume that it is.
+oslo.config silently ignores a line that belongs to no option. The setting is not in effect,
+although people who read the file believe that it is.
 
 ## Bad
 
@@ -27,22 +27,20 @@ max_queues = 8
 
 ## Fix
 
-Write the name as Nova has it, if what the line says is still wanted; else remove it.
+If the setting is still wanted, correct the name; otherwise remove the line.
 
 ## Fix safety
 
-There is no change that is made for you: the line has had no effect so far, and renaming it gives it
-one.
+No change is proposed: the line has had no effect so far, and renaming it would give it one.
 
 ## When it does not fire
 
-* On names of any option that some release of Nova has in that section, from the option definitions
-  in Nova's own packages, Ocata (15.0) to 34.0.
-* On unknown options that look like none that bears on NICs: patched Novas have options of their
-  own.
-* On an option in the wrong section: VNIC078. On options of older releases: VNIC074.
-* In a template, where it is not certain that the line is there.
-* Where another driver than libvirt is named.
+* On names that some release of Nova has in that section, according to the option definitions in
+  Nova's own packages, Ocata (15.0) to 34.0.
+* On unknown options that do not resemble a NIC option: a patched Nova may have options of its own.
+* On an option in the wrong section: see VNIC078. On options of older releases: see VNIC074.
+* In a template, if it is not certain that the line is present.
+* When another driver than libvirt is named.
 """
 
 from __future__ import annotations
@@ -68,9 +66,9 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
     for option in _misspelt(subject)[:_MOST]:
         names = " or ".join(_spelled_from(meant, option) for meant in option.suggestions[:_NAMED])
         yield Problem(
-            f"{option.written} is an option that no release of Nova has: did you mean {names}?",
+            f"{option.written} does not exist in any release of Nova: did you mean {names}?",
             field=subject.nova.field_of(option),
-            fix=f"Write it as {names} if what the line says is wanted (it has had no effect so "
+            fix=f"Write it as {names} if the setting is still wanted (it has had no effect so "
             "far), or remove it.",
         )
 

@@ -1,22 +1,26 @@
-"""The next hard reboot changes a server's NIC model, because Nova keeps none for it.
+"""The next hard reboot changes a server's NIC model, because Nova keeps no model for the server.
 
 ## What is wrong
 
 Nova keeps no `hw_vif_model` for this server, so nova.conf of its compute node decides anew at each
-start. What it says now is not what the server has: `use_virtio_for_bridges` was turned on (or off)
-since. The next hard reboot changes the NIC, and nobody asked for that.
+start. nova.conf has changed since the server's NIC was created: `use_virtio_for_bridges` was turned
+on (or off). The next hard reboot changes the NIC, although nobody asked for that.
 
 ## Why it matters
 
-Since Yoga (25.0) nova-compute writes the model it chose into what it keeps for a server
-(`_register_undefined_instance_details` in nova/virt/libvirt/driver.py). Where neither image nor
-libosinfo name one and `use_virtio_for_bridges` is false it chooses none: what it writes is NULL,
-which `get_image_from_system_metadata` skips at each start, and which is never written again. Such
-servers follow nova.conf for good. When the option is turned on, their next hard reboot, stop and
-start or cold migration makes them virtio: with Nova 34.0.0 a server that was built as rtl8139 came
-back as virtio from a hard reboot. The code is the same from 25.3.0 to 34.0.0; before Yoga all
-servers whose image names no model behave so. A Windows guest without NetKVM has no network then. A
-live migration between nodes that differ fails.
+Since Yoga (25.0) nova-compute records the model it chose among the properties it keeps for a server
+(`_register_undefined_instance_details` in nova/virt/libvirt/driver.py). If neither the image nor
+libosinfo names a model and `use_virtio_for_bridges` is false, it chooses none and records NULL.
+`get_image_from_system_metadata` skips NULL at each start, and it is never written again, so such
+servers follow nova.conf for good.
+
+Once the option is turned on, their next hard reboot, stop and start, or cold migration changes them
+to virtio. With Nova 34.0.0, a server that was built as rtl8139 came back from a hard reboot as
+virtio. The code is the same from 25.3.0 to 34.0.0. Before Yoga, all servers whose image names no
+model behave like this.
+
+A Windows guest without NetKVM then has no network. A live migration between nodes that differ
+fails.
 
 ## Bad
 
@@ -39,31 +43,30 @@ $ openstack server start 2a0b…
 
 ## Fix
 
-Give the server a model of its own, which nova.conf no longer changes: stop it, `nova-manage
-image_property set` with `hw_vif_model=virtio` where its guest has a driver, with the model it has
-where not, start it. Do that before nova.conf is changed.
+Give the server its own model, which nova.conf does not change. Stop the server and run `nova-manage
+image_property set`: with `hw_vif_model=virtio` if the guest has a driver, otherwise with its
+current model. Then start the server. Do all this before nova.conf is changed.
 
 ## Fix safety
 
-No change is proposed: which of the two is meant is not known. A property that was set cannot be
-unset again.
+No change is proposed: it is not known which of the two is intended. A property that has been set
+cannot be unset.
 
 ## When it does not fire
 
-* Where Nova keeps a model: nova.conf has no say in that server (VNIC079 where it is another).
-* Where Nova does not say what it keeps (25 to 30): `nova-manage image_property show UUID
-  hw_vif_model` ends with 3 where there is none.
-* Where nova.conf of the server's compute node was not read in the same run (skipped), or does not
-  say for certain what the option is.
+* When Nova keeps a model: nova.conf does not affect that server (see VNIC079 if the NIC differs).
+* When Nova does not report the kept properties (25 to 30). `nova-manage image_property show UUID
+  hw_vif_model` exits with 3 if there is none.
+* Skipped when nova.conf of the server's compute node was not read in the same run. No finding when
+  it does not set the option for certain.
 * On vhost-user, vDPA, macvtap and assigned devices.
-* While a server is built, resized, migrated or deleted, and where it is shelved and offloaded (then
-  it is on no node): look again before the option is turned on.
+* While a server is being built, resized, migrated or deleted, or is shelved and offloaded (it is on
+  no node then): audit again before you turn the option on.
 
-Severity is by the guest: *high* where it is known to have no driver of its own (Windows), *low*
-where it is known to have one, else *medium*. It is *info* where the option is off and the server is
-as Nova would write it: those are the servers that will change once it is turned on. Where only the
-cloud was read, and not the domain, it is *low*, with medium confidence: whether the server was
-started since is not seen.
+Severity depends on the guest: *high* if it is known to lack the driver (Windows), *low* if it is
+known to have one, otherwise *medium*. It is *info* if the option is off and the server is as Nova
+would write it: these servers will change once the option is turned on. If only the cloud was read,
+and not the domain, it is *low* with medium confidence: the server may have been restarted since.
 """
 
 from __future__ import annotations
@@ -100,10 +103,10 @@ new one, which is how what is shelved and not offloaded is unshelved (``unshelve
 conductor/manager.py)."""
 _GUESTS: dict[str, tuple[Severity, str]] = {
     "ready": ("low", ""),
-    "needs-driver": ("high", "; this guest has no virtio driver of its own"),
+    "needs-driver": ("high", "; this guest does not include a virtio driver"),
     "not-supported": ("high", "; this guest is known not to support virtio"),
 }
-_UNKNOWN: tuple[Severity, str] = ("medium", "; whether this guest has a virtio driver is not known")
+_UNKNOWN: tuple[Severity, str] = ("medium", "; this guest may have no virtio driver")
 
 _NONE = "Nova keeps no hw_vif_model for this server"
 _SET = SetProperty("hw_vif_model", "virtio", "server")
@@ -189,8 +192,8 @@ def _in_the_cloud(subject: Subject, server: ServerConfig, file: str, *, on: bool
         return None
     note = _GUESTS.get(subject.domain.readiness, _UNKNOWN)[1]
     return Problem(
-        f"{_NONE}: {_OPTION} was off when it was made. It is on in {file}: {_WHEN[server.status]} "
-        f"makes this NIC virtio, unasked, unless it was started since{note}",
+        f"{_NONE}: {_OPTION} was off when it was created. It is on in {file}: "
+        f"{_WHEN[server.status]} makes this NIC virtio, unasked, unless it was started since{note}",
         field="model",
         severity="low",
         confidence="medium",
@@ -214,7 +217,7 @@ def _decide(now: str) -> Advice:
         (
             "Decide before that: stop it, ",
             _SET,
-            f" (or hw_vif_model={now}, where its guest has no virtio driver), start it.",
+            f" (or hw_vif_model={now}, if its guest has no virtio driver), start it.",
         )
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -13,6 +14,40 @@ class Edit(NamedTuple):
     start: int
     end: int
     new: bytes
+
+
+class TextPosition(NamedTuple):
+    """A position in a text: line and column from 1, the column in characters."""
+
+    line: int
+    column: int
+
+
+class Replacement(NamedTuple):
+    """The text from ``start`` to ``end`` (exclusive) becomes ``new``."""
+
+    start: TextPosition
+    end: TextPosition
+    new: str
+
+
+class LineStarts:
+    """Where the lines of a UTF-8 text begin."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._starts = [0]
+        while (end := data.find(b"\n", self._starts[-1])) >= 0:
+            self._starts.append(end + 1)
+
+    def replacement(self, edit: Edit) -> Replacement:
+        """An edit of the bytes as one of the text."""
+        return Replacement(self._position(edit.start), self._position(edit.end), edit.new.decode())
+
+    def _position(self, offset: int) -> TextPosition:
+        line = bisect_right(self._starts, offset)
+        before = self._data[self._starts[line - 1] : offset]
+        return TextPosition(line, len(before.decode()) + 1)
 
 
 class OverlappingEditsError(ValueError):

@@ -38,9 +38,9 @@ def report(*findings: Finding, suppressed: tuple[Finding, ...] = ()) -> bytes:
     return msgspec.json.encode(
         Report(
             tool=Tool("vnicaudit", "1"), started=CREATED, finished=CREATED, targets=(),
-            findings=tuple(map(written_finding, findings)), skipped=(), crashed=(),
+            findings=tuple(written_finding(one, "") for one in findings), skipped=(), crashed=(),
             suppressed=tuple(
-                written_suppressed(Suppressed(item, "agreed", "here")) for item in suppressed
+                written_suppressed(Suppressed(item, "agreed", "here"), "") for item in suppressed
             ),
         )
     )  # fmt: skip

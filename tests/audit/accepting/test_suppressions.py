@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from vnicaudit.audit.accepting import stale
-from vnicaudit.audit.accepting.suppression import Suppression
-from vnicaudit.audit.accepting.suppressions import IN_METADATA, MAX_PER_DOMAIN, Suppressor, Usage
+from vnicaudit.audit.accepting.own_entries import MAX_PER_DOMAIN
+from vnicaudit.audit.accepting.suppression import IN_METADATA, Suppression
+from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.settings.settings import load_settings

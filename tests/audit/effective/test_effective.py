@@ -34,13 +34,13 @@ class TestModel:
             (
                 "virtio-net-pci",
                 "virtio",
-                "libvirt hands it to QEMU as it is: -device virtio-net-pci",
+                "libvirt passes it to QEMU unchanged: -device virtio-net-pci",
                 True,
             ),
             (
                 "notarealnic",
                 "notarealnic",
-                "'notarealnic' is no NIC model of QEMU: does not start",
+                "'notarealnic' is not a QEMU NIC model: does not start",
                 False,
             ),
         ],

@@ -65,7 +65,7 @@ class TestQueues:
         assert found.queues.reason == "as declared; 3 of them idle, the guest has 1 vCPU"
 
 
-TAP_CAP = "QEMU before 8.1 cuts it down silently, later ones do not start"
+TAP_CAP = "QEMU before 8.1 silently reduces it, later ones do not start"
 V7, V8_0, V8_1, V10 = Version(7, 2, 22), Version(8, 0, 5), Version(8, 1), Version(10, 0, 13)
 
 
@@ -75,15 +75,15 @@ class TestRings:
         ("kind", "qemu", "effective", "reason"),
         [
             ("bridge", None, 256, f"type='bridge' has 256 at most: {TAP_CAP}"),
-            ("bridge", V7, 256, "QEMU 7.2.22 cuts it down silently"),
-            ("bridge", V8_0, 256, "QEMU 8.0.5 cuts it down silently"),
+            ("bridge", V7, 256, "QEMU 7.2.22 silently reduces it"),
+            ("bridge", V8_0, 256, "QEMU 8.0.5 silently reduces it"),
             ("bridge", V8_1, None, "QEMU 8.1.0 refuses to start"),
             ("bridge", V10, None, "QEMU 10.0.13 refuses to start"),
             ("ethernet", V10, None, "QEMU 10.0.13 refuses to start"),
             ("direct", V10, None, "QEMU 10.0.13 refuses to start"),
             ("user", V10, None, "QEMU 10.0.13 refuses to start"),
             ("network", None, 256, f"type='network' has 256 at most: {TAP_CAP}"),
-            ("network", V7, 256, "QEMU 7.2.22 cuts it down silently"),
+            ("network", V7, 256, "QEMU 7.2.22 silently reduces it"),
             ("network", V8_1, None, "QEMU 8.1.0 refuses to start"),
             ("network", V10, None, "QEMU 10.0.13 refuses to start"),
         ],

@@ -52,7 +52,7 @@ def _errors(nic: NicConfig, domain: DomainConfig, host: HostConfig, *more: objec
         ("VNIC007", replace(TAP, model="virtio-net-ccw"), KVM, HostConfig(),
          "QEMU has no virtio-net-ccw on x86_64: does not start"),
         ("VNIC007", replace(TAP, model="virtio-net-transitional"), KVM, HostConfig(),
-         "'virtio-net-transitional' is no NIC model of QEMU: does not start"),
+         "'virtio-net-transitional' is not a QEMU NIC model: does not start"),
         ("VNIC007", replace(TAP, model="igb"), KVM, HostConfig(qemu_version=Version(7, 2, 22)),
          "QEMU 7.2.22 has no igb on x86_64: does not start"),
         ("VNIC008", replace(TAP, model="rtl8139"), S390, HostConfig(),

@@ -13,12 +13,12 @@ from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Resolved
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import DESCRIPTORS, NicConfig, RunningNic
 
-UNPROVEN = "the definition never proves it; QEMU's command line or its open descriptors would tell"
+UNPROVEN = "the definition does not prove it; QEMU's command line or its open descriptors would"
 HAS = "the host has /dev/vhost-net; libvirt uses it for KVM"
 HAS_NOT = "the host has no /dev/vhost-net: QEMU copies every packet"
-DEMANDED = "the host has no /dev/vhost-net, which name='vhost' demands: does not start"
+DEMANDED = "the host has no /dev/vhost-net, which name='vhost' requires: does not start"
 OFF = "switched off by <driver name='qemu'/>"
-NETWORK = "type='network': the network's definition would tell what it is connected to"
+NETWORK = "type='network': the network's definition would show what it is connected to"
 BRIDGE = NicConfig(type="bridge", actual_type="bridge", model="virtio")
 KVM = DomainConfig(type="kvm", arch="x86_64")
 BARE = HostConfig(vhost_net=False)
@@ -28,8 +28,8 @@ HOSTS = (None, True, False)
 
 def not_kvm(kind: str) -> str:
     return (
-        f"domain type='{kind}': libvirt opens vhost-net for KVM only, and says nothing when "
-        "name='vhost' asks for it"
+        f"domain type='{kind}': libvirt opens vhost-net for KVM only, and silently ignores "
+        "name='vhost'"
     )
 
 
@@ -152,7 +152,7 @@ class TestOwnDevice:
     def test_it_is_missing(self) -> None:
         host = HostConfig(vhost_net=True, vhost_paths=(("/dev/vhost-two", False),))
         found = resolve(self.NIC, KVM, host)
-        reason = "the host has no /dev/vhost-two, which name='vhost' demands: does not start"
+        reason = "the host has no /dev/vhost-two, which name='vhost' requires: does not start"
         assert found.vhost == Resolved(True, False, reason)
         assert not found.starts
 

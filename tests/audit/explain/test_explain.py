@@ -73,8 +73,8 @@ def test_the_only_nic_may_have_been_plugged_in_later() -> None:
 @pytest.mark.parametrize(
     ("state", "missing"),
     [
-        (None, "no process or log of it was read; /proc of the hypervisor would tell"),
-        (GUEST.state, "no process or log of it was read; /proc of the hypervisor would tell"),
+        (None, "no process or log of it was read (/proc on the hypervisor has it)"),
+        (GUEST.state, "no process or log of it was read (/proc on the hypervisor has it)"),
         (DomainState(active=False), "the domain is shut off"),
     ],
 )

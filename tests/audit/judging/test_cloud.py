@@ -147,8 +147,8 @@ class TestFixes:
     @pytest.mark.parametrize(
         ("rule", "properties", "said"),
         [
-            ("VNIC062", {"hw_vif_model": "e1000"}, "; this is for new servers. Existing ones"),
-            ("VNIC063", {"os_distro": "debian12"}, ": it wins over libosinfo and nova.conf."),
+            ("VNIC062", {"hw_vif_model": "e1000"}, "; only new servers get it. Existing ones"),
+            ("VNIC063", {"os_distro": "debian12"}, ": it overrides libosinfo and nova.conf."),
             ("VNIC070", {"hw_vif_model": "lan9118"}, ", or another model that Nova's libvirt"),
         ],
     )
@@ -164,7 +164,7 @@ class TestFixes:
     def test_no_command_is_made_of_an_id_that_is_none(self, identity: str | None) -> None:
         one = replace(image("old", hw_vif_model="e1000"), id=identity)
         (found,) = audit_work("VNIC062").description(one, TARGET).findings
-        assert found.fix.startswith("Set hw_vif_model=virtio on the image; this is for new servers")
+        assert found.fix.startswith("Set hw_vif_model=virtio on the image; only new servers get it")
 
     @pytest.mark.parametrize(
         ("change", "value", "text"),

@@ -26,12 +26,10 @@ from vnicaudit.model.owner import KnownOwner
 MAC = "52:54:00:00:00:01"
 VIRTIO = NicConfig(type="bridge", actual_type="bridge", model="virtio")
 E1000 = replace(VIRTIO, model="e1000")
-CYCLE = (
-    "Power the guest off and start it again; a reboot inside the guest keeps the running device."
-)
+CYCLE = "Power the guest off and start it again; a reboot inside the guest keeps the old device."
 NOTHING = (
-    "There is nothing to edit: this NIC is not in the persistent definition, and is gone after the "
-    "next power cycle. If it is to stay, see to this when adding it there."
+    "There is nothing to edit: this NIC is not in the persistent definition and disappears at the "
+    "next power cycle. If it should stay, fix this when you add it there."
 )
 
 
@@ -96,7 +94,7 @@ def test_what_is_staged_needs_a_power_cycle_and_no_edit(
     assert "virsh edit" in before.fix
     (after,) = findings(guest(runs, differs(runs, waits, field)), rule)
     assert after.fix == (
-        f"The change is staged already: the persistent definition has {what}. {CYCLE}"
+        f"The change is already pending: the persistent definition has {what}. {CYCLE}"
     )
     value = AlreadyStaged(field, what.removeprefix("no ").partition(" ")[2] or None)
     assert after == replace(before, change=None, fix=after.fix, fixes=(value,))
@@ -111,7 +109,9 @@ def test_single_queue_is_staged_with_any_number_that_is_enough() -> None:
     (after,) = findings(guest(runs, differs(runs, waits, "queues"), vcpus=8), "VNIC030")
     assert after.change is None
     assert after.fixes == (AlreadyStaged("queues", "4"),)
-    assert after.fix.startswith("The change is staged already: the persistent definition has queue")
+    assert after.fix.startswith(
+        "The change is already pending: the persistent definition has queue"
+    )
 
 
 def test_a_staged_value_that_is_wrong_too_is_still_to_be_edited() -> None:
@@ -184,7 +184,7 @@ def test_a_running_queue_count_is_settled_by_what_the_definition_says_now() -> N
     (found,) = findings(domain, "VNIC031")
     assert found.message == "8 queue pairs for 2 vCPUs: 6 of them idle"
     assert found.fix == (
-        f"The change is staged already: the persistent definition has queues 2. {CYCLE}"
+        f"The change is already pending: the persistent definition has queues 2. {CYCLE}"
     )
 
 

@@ -51,5 +51,5 @@ def test_where_nothing_is_shown_something_would_tell() -> None:
     found = host_of(placed(""), HostConfig())
     assert (found.facts, found.missing) == (
         (),
-        "a live connection on the hypervisor itself would tell",
+        "needs a live connection on the hypervisor itself",
     )

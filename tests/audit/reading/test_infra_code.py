@@ -69,7 +69,8 @@ def test_documentation_about_images_is_passed_over(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_parsed_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "main.tf"
     file.write_text(TERRAFORM.replace("properties  =", "properties  = ="), "utf-8")
-    message = "not read by the HCL parser: '= { os_type =' where it expects something else"
+    found = '= { os_type = "linux", hw_vif_model = "p'
+    message = f"not read by the HCL parser: {found!r} where it expects something else"
     assert _read(file) == [ReadError(message, str(file), 4)]
 
 

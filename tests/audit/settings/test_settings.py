@@ -22,6 +22,7 @@ baseline = "known/baseline.json"
 assume-qemu = "10.0"
 assume-libvirt = "11.3.0"
 nova-release = "caracal"
+docs-url = "https://docs.example.org/vnicaudit"
 exclude = ["vendor", "a/b/*.xml"]
 deadline = 12.5
 
@@ -81,6 +82,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         assume_qemu="10.0",
         assume_libvirt="11.3.0",
         nova_release="caracal",
+        docs_url="https://docs.example.org/vnicaudit",
         exclude=("vendor", "a/b/*.xml"),
         deadline=12.5,
         suppress=(
@@ -115,7 +117,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 def test_suppressions_are_normal_and_know_their_lines(tmp_path: Path) -> None:
     path = write(tmp_path, FULL)
     first, second = load_settings(str(path)).suppressions
-    assert (str(first.location), str(second.location)) == (f"{path}:11", f"{path}:18")
+    assert (str(first.location), str(second.location)) == (f"{path}:12", f"{path}:19")
     assert second.rule == "VNIC02"
     assert second.uuid == "4dea24b3-1d52-d8f3-2516-782e98a23fa0"
     assert second.mac == "52:54:00:aa:bb:cc"
@@ -345,6 +347,10 @@ MISTAKES = {
         'nova-release = "Zaphod"\n',
         "vnicaudit.toml:1: nova-release: 'Zaphod' is no release of Nova from "
         f"{releases()[0]} to {releases()[-1]}",
+    ),
+    "an address of the documentation that is none": (
+        'docs-url = "docs/"\n',
+        "vnicaudit.toml:1: docs-url: expected an address such as https://docs.example.org/vnicaudit",
     ),
     "unknown key in the policy": (
         "[policy]\n\nqueue = 4\n",

@@ -341,7 +341,7 @@ def test_a_measurement_that_is_gone(made: Made) -> None:
     with pytest.raises(UsageError, match=kept.id):
         made.trial().after()
     made.trial().note_outcome("failed", undone=True)
-    assert made.told.said[-1].startswith("what was done could not be noted: ")
+    assert made.told.said[-1].startswith("the result could not be recorded: ")
     assert kept.id in made.told.said[-1]
 
 

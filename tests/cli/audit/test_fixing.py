@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -263,3 +265,77 @@ def test_what_a_filter_leaves_out_is_not_fixed(tmp_path: Path) -> None:
         path.write_text(_UNSAFE)
         vnicaudit("audit", path, "--fix", "--include-unsafe", "--severity", severity)
         assert f"<model type='{model}'/>" in path.read_text()
+
+
+def test_sarif_has_the_safe_fix(folder: Path) -> None:
+    settings = folder / "settings.toml"
+    settings.write_text('docs-url = "https://docs.example.org"\n')
+    more = ("--format", "sarif", "--config", "settings.toml", "--fail-on", "never")
+    shown = vnicaudit("audit", "a.xml", *_ONE, *more, cwd=folder)
+    (run,) = json.loads(shown.stdout)["runs"]
+    (result,) = run["results"]
+    (change,) = result["fixes"][0]["artifactChanges"]
+    assert change == {
+        "artifactLocation": {"uri": "a.xml"},
+        "replacements": [
+            {
+                "deletedRegion": {
+                    "startLine": 10, "startColumn": 23, "endLine": 10, "endColumn": 24,
+                },
+                "insertedContent": {"text": "2"},
+            }
+        ],
+    }  # fmt: skip
+    help_uri = run["tool"]["driver"]["rules"][0]["helpUri"]
+    assert help_uri == "https://docs.example.org/rules/VNIC031.html"
+    hidden = vnicaudit("audit", "a.xml", *_ONE, *more, "--redact", cwd=folder)
+    assert "fixes" not in json.loads(hidden.stdout)["runs"][0]["results"][0]
+
+
+def test_backups_are_never_written_over(folder: Path) -> None:
+    old = _XML.format(name="a", queues=4, more="")
+    file, copy = folder / "a.xml", folder / "a.xml.vnicaudit.bak"
+    copy.write_text("older")
+    file.chmod(0o640)
+    result = vnicaudit("audit", ".", "--fix", "--backup", *_ONE, cwd=folder)
+    assert result.returncode == 0
+    second = folder / "a.xml.vnicaudit.bak2"
+    assert (copy.read_text(), second.read_text()) == ("older", old)
+    assert second.stat().st_mode == file.stat().st_mode
+    assert file.read_text() == _XML.format(name="a", queues=2, more="")
+    assert not (folder / "b.xml.vnicaudit.bak").exists()
+    back = result.stderr.splitlines()[0].partition("the way back: ")[2]
+    subprocess.run(shlex.split(back), check=True)
+    assert file.read_text() == old
+
+
+def test_copies_are_passed_over_in_a_folder(folder: Path) -> None:
+    (folder / "b.xml.vnicaudit.bak12").write_text(_XML.format(name="b", queues=8, more=""))
+    result = vnicaudit("audit", ".", *_ONE, "--fail-on", "never", cwd=folder)
+    assert "2 domains, 2 NICs" in result.stdout or "1 of 2 domains, 2 NICs" in result.stdout
+
+
+def test_a_backup_that_cannot_be_made_leaves_the_file(folder: Path) -> None:
+    (folder / "a.xml").rename(folder / ("a" * 250))
+    result = vnicaudit("audit", ".", "--fix", "--backup", *_ONE, cwd=folder)
+    assert result.returncode == 5
+    assert (folder / ("a" * 250)).read_text() == _XML.format(name="a", queues=4, more="")
+    assert "cannot be written" in result.stderr
+
+
+def test_backup_alone_is_a_mistake(folder: Path) -> None:
+    result = vnicaudit("audit", ".", "--backup", cwd=folder)
+    assert result.returncode == 2
+    assert "--fix" in result.stderr
+
+
+@pytest.mark.parametrize("name", [b"a-\xff.xml", b"a-\\xff.xml", "größe.xml".encode()])
+def test_a_name_in_any_encoding_is_fixed(name: bytes, tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/" + name
+    with open(path, "w") as stream:
+        stream.write(_XML.format(name="a", queues=4, more=""))
+    result = vnicaudit("audit", ".", "--fix", "--backup", *_ONE, cwd=tmp_path)
+    assert result.returncode == 0
+    with open(path) as stream:
+        assert stream.read() == _XML.format(name="a", queues=2, more="")
+    assert sorted(os.listdir(os.fsencode(tmp_path))) == [name, name + b".vnicaudit.bak"]

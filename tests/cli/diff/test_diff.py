@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,65 @@ def test_what_the_newer_report_leaves_out_is_not_gone(reports: Path, by: str) ->
         "NEW was made with --severity, --owner, --min-confidence or a baseline: "
         f"{number} of its findings are not in it"
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--ignore", "VNIC001"), "VNIC001 did not run for NEW (--select, --ignore)"),
+        (("--exclude", "fixed.*", "--exclude", "guests/same.xml"), "(--exclude "),
+    ],
+)
+def test_what_the_newer_report_was_not_asked_for_is_not_gone(
+    reports: Path, arguments: tuple[str, ...], reason: str
+) -> None:
+    define(reports / "guests", fixed="rtl8139", same="rtl8139", spoiled="virtio")
+    inside("audit", "guests", *arguments, "-o", "less.json")
+    assert states("old.json", "less.json") == (4, {("unknown", "fixed"), ("unknown", "same")})
+    found = json.loads(inside("diff", "old.json", "less.json", "--format", "json").stdout)
+    assert all(reason in one["reason"] for one in found["findings"] if one["state"] == "unknown")
+
+
+def test_a_rule_that_did_not_run_before_is_new_and_says_so(reports: Path) -> None:
+    del reports
+    inside("audit", "guests", "--ignore", "VNIC002", "-o", "less.json")
+    code, found = states("less.json", "new.json")
+    assert (code, found) == (1, {("new", "spoiled"), ("still", "same")})
+    done = json.loads(inside("diff", "less.json", "new.json", "--format", "json").stdout)
+    (new,) = (one for one in done["findings"] if one["state"] == "new")
+    assert new["reason"] == "VNIC002 did not run for OLD (--select, --ignore)"
+    assert done["notes"] == ["OLD did not run 1 rule of the other report: VNIC002"]
+
+
+def test_only_files_that_changed(reports: Path) -> None:
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+        subprocess.run(["git", *who, *words], check=True, capture_output=True)
+
+    git("init", "-q")
+    git("add", "guests")
+    git("commit", "-qm", "all")
+    guest = reports / "guests/spoiled.xml"
+    guest.write_text(guest.read_text() + "\n")
+    inside("audit", "guests", "--changed-since", "HEAD", "-o", "less.json")
+    assert states("new.json", "less.json") == (4, {("unknown", "same"), ("still", "spoiled")})
+
+
+def test_a_report_of_an_older_release_is_compared_as_it_is(reports: Path) -> None:
+    for name in ("old.json", "new.json"):
+        report = json.loads((reports / name).read_text())
+        del report["request"]
+        (reports / name).write_text(json.dumps(report))
+    assert states("old.json", "new.json")[1] == {
+        ("new", "spoiled"), ("gone", "fixed"), ("still", "same"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("width", ["60", "100"])
+def test_it_fits_the_terminal(reports: Path, width: str) -> None:
+    del reports
+    text = inside("diff", "old.json", "new.json", "-v", env={"COLUMNS": width}).stdout
+    assert max(map(len, text.splitlines())) <= int(width)
 
 
 def test_worse_is_as_bad_as_new(reports: Path) -> None:

@@ -179,7 +179,7 @@ def test_a_dry_run_says_why_not(here: Path, capsys: Capture) -> None:
     capsys.readouterr()
     assert run(["apply", "plan.json", "--dry-run", "--quiet"]) == 5
     assert capsys.readouterr().out == (
-        "a: the file changed since the plan was made: make a new plan\n"
+        "a: the file has changed since the plan was made: make a new plan\n"
     )
 
 
@@ -199,12 +199,26 @@ def test_a_dry_run_for_programs(here: Path, capsys: Capture) -> None:
         "mode": "next-boot",
         "units": [
             {"name": "a", "outcome": "would-change", "message": "", "codes": [],
-             "steps": steps[:1]},
+             "steps": steps[:1], "place": str(here / "a.xml")},
             {"name": "b", "outcome": "refused", "codes": ["drift"], "steps": steps[1:],
-             "message": reason},
+             "message": reason, "place": str(here / "b.xml")},
         ],
         "not_applied": [],
     }  # fmt: skip
+
+
+def test_guests_of_one_name_are_told_apart(here: Path, capsys: Capture) -> None:
+    (here / "b.xml").write_text(E1000)
+    assert run(["plan", "a.xml", "b.xml", "-o", "plan.json"]) == 0
+    names = [f"a ({here / file})" for file in ("a.xml", "b.xml")]
+    planned_for = capsys.readouterr().out
+    assert all(f"  {name}  " in planned_for for name in names)
+    assert run(["apply", "plan.json", "--dry-run", "--quiet"]) == 0
+    assert capsys.readouterr().out == "".join(f"{name}: would be applied\n" for name in names)
+    assert run(["apply", "plan.json", "--yes"]) == 0
+    told = capsys.readouterr()
+    assert all(f"{name}: applied" in told.err for name in names)
+    assert all(f"  {name}  " in told.out for name in names)
 
 
 @pytest.mark.parametrize(
@@ -470,8 +484,8 @@ def test_what_is_blocked_is_said_and_not_done(here: Path, capsys: Capture) -> No
     capsys.readouterr()
     assert apply() == 5
     assert capsys.readouterr().err == (
-        "Not applied: step 1, a 52:54:00:00:00:01: the definition is Nova's, which writes it anew: "
-        "it is changed there, never here\n"
+        "Not applied: step 1, a 52:54:00:00:00:01: the definition is Nova's, which rewrites it: "
+        "change it there, not here\n"
     )
     assert not (here / "state").exists()
 

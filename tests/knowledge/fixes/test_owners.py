@@ -228,12 +228,12 @@ def test_libvirt_markup(change: Change, text: str) -> None:
         (
             Change("rx_queue_size", "2048", "1024", safe=True),
             "Nova never writes this rx_queue_size: it was put there behind Nova's back. The next "
-            "hard reboot (openstack server reboot --hard) writes the definition anew.",
+            "hard reboot (openstack server reboot --hard) rewrites the definition.",
         ),
         (
             Change("tx_queue_size", "1024", None, safe=True),
             "Nova never writes this tx_queue_size: it was put there behind Nova's back. The next "
-            "hard reboot (openstack server reboot --hard) writes the definition anew.",
+            "hard reboot (openstack server reboot --hard) rewrites the definition.",
         ),
         (
             Change("model", "e1000", "virtio-transitional", safe=True),
@@ -279,7 +279,7 @@ def test_kubevirt_words(change: Change, text: str) -> None:
     ids=lambda value: f"{value.field}-{value.new}" if isinstance(value, Change) else "",
 )
 def test_command_line_words(change: Change, text: str) -> None:
-    assert worded(change, "", "qemu").text == f"{text} on QEMU's command line, then start it anew."
+    assert worded(change, "", "qemu").text == f"{text} on QEMU's command line, then restart it."
     assert worded(change, "", "libvirt", in_arguments=True).text == (
         f"{text} in <qemu:commandline> (virsh edit), then power the guest off and on."
     )
@@ -398,7 +398,7 @@ def test_one_from_elsewhere_that_writes_definitions_anew_is_not_sent_to_edit_the
         assert "virsh" not in fix.text
     text = Wordings(WORDINGS).worded(FIELDS[0], "", owner, in_arguments=True).text
     assert text == (
-        "The definition is the Engine's, which writes it anew: change it there (arguments)."
+        "The definition is the Engine's, which rewrites it: change it there (arguments)."
     )
 
 

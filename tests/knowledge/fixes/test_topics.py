@@ -14,13 +14,13 @@ worded = every_platform().wordings.worded
 SENTENCES: dict[Topic, dict[str, str]] = {
     "connect-network": {
         "libvirt": (
-            "Connect it to a libvirt network or a bridge; where only user-mode networking is "
+            "Connect it to a libvirt network or a bridge; if only user-mode networking is "
             "possible, use <backend type='passt'/> (libvirt 9.0)."
         ),
         "nova": (
-            "Connect the server through a Neutron port: no port of Neutron's is of this type,"
-            " so it was put there behind Nova's back. The next hard reboot (openstack server "
-            "reboot --hard) writes the definition anew."
+            "Connect the server through a Neutron port: no port of Neutron's is of this type, so "
+            "it was put there behind Nova's back. The next hard reboot (openstack server reboot "
+            "--hard) rewrites the definition."
         ),
         "ovirt": (
             "The definition is oVirt's: give the NIC a vNIC profile of a network in the "
@@ -29,41 +29,40 @@ SENTENCES: dict[Topic, dict[str, str]] = {
     },
     "one-model": {
         "kubevirt": (
-            "Give all spec.template.spec.domain.devices.interfaces[] one model, virtio where "
-            "the guest has its driver, run virtctl restart, and tie interface names to MAC "
-            "addresses in the guest."
+            "Give all spec.template.spec.domain.devices.interfaces[] one model, virtio if the "
+            "guest has the driver, run virtctl restart, and tie interface names to MAC addresses "
+            "in the guest."
         ),
         "libvirt": (
-            "Give all NICs one model, virtio where the guest has its driver, and tie "
-            "interface names to MAC addresses in the guest."
+            "Use one model for all NICs, virtio if the guest has the driver, and tie interface "
+            "names to MAC addresses in the guest."
         ),
         "nova": (
-            "Give the image one model with hw_vif_model, virtio where the guest has its "
-            "driver (this server: stop it, nova-manage image_property set UUID --property "
-            "hw_vif_model=virtio, start it), and tie interface names to MAC addresses in the "
-            "guest."
+            "Set one model on the image with hw_vif_model, virtio if the guest has the driver "
+            "(this server: stop it, nova-manage image_property set UUID --property "
+            "hw_vif_model=virtio, start it), and tie interface names to MAC addresses in the guest."
         ),
         "ovirt": (
-            "Give all NICs one type in the engine, virtio where the guest has its driver, "
-            "with the VM down, and tie interface names to MAC addresses in the guest."
+            "Use one type for all NICs in the engine, virtio if the guest has the driver, with the "
+            "VM down, and tie interface names to MAC addresses in the guest."
         ),
     },
     "own-address": {
         "kubevirt": (
-            "Change or remove macAddress in the manifest of the one that is the copy, and "
-            "restart the virtual machine."
+            "Change or remove macAddress in the manifest of the copy, and restart the virtual "
+            "machine."
         ),
         "libvirt": (
-            "Remove <mac> from the one that is the copy, so that it gets a new address; then "
-            "tell DHCP and the guest's own configuration."
+            "Remove <mac> from the copy, so that it gets a new address; then update DHCP and the "
+            "guest's own configuration."
         ),
         "nova": (
-            "Replace the port of the one that is the copy: create a new one in Neutron, then "
-            "openstack server remove port and add port."
+            "Replace the port of the copy: create a new one in Neutron, then openstack server "
+            "remove port and add port."
         ),
         "ovirt": (
-            "Give the vNIC of the one that is the copy another address in the engine, while "
-            "the virtual machine is down."
+            "Give the vNIC of the copy another address in the engine, while the virtual machine is "
+            "down."
         ),
     },
     "serve-vhostuser": {
@@ -108,8 +107,8 @@ SENTENCES: dict[Topic, dict[str, str]] = {
             "engine, or the NIC a vNIC profile of another kind of network."
         ),
         "qemu": (
-            "Share the guest's memory on QEMU's command line (share=on of its memory "
-            "backend), then start it anew."
+            "Share the guest's memory on QEMU's command line (share=on of its memory backend), "
+            "then restart it."
         ),
     },
     "use-kvm": {

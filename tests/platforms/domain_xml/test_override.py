@@ -99,7 +99,7 @@ def test_where_it_cannot_be_told_what_it_changes_is_unknown_and_the_rest_is_not(
 
 
 V7, V10 = Version(7, 2, 22), Version(10, 0, 13)
-CUT = "QEMU before 8.1 cuts it down silently, later ones do not start"
+CUT = "QEMU before 8.1 silently reduces it, later ones do not start"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ CUT = "QEMU before 8.1 cuts it down silently, later ones do not start"
         (TAP, {"tx_queue_size": "1024"}, None,
          Resolved(None, 256, f"<qemu:override>: type='bridge' has 256 at most: {CUT}")),
         (TAP, {"tx_queue_size": "1024"}, V7,
-         Resolved(None, 256, "<qemu:override>: QEMU 7.2.22 cuts it down silently")),
+         Resolved(None, 256, "<qemu:override>: QEMU 7.2.22 silently reduces it")),
         (TAP, {"tx_queue_size": "1024"}, V10,
          Resolved(None, None, "<qemu:override>: QEMU 10.0.13 refuses to start", NONE)),
         (VHOSTUSER, {"tx_queue_size": "1024"}, V10,

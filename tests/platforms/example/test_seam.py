@@ -203,7 +203,7 @@ def test_a_guest_that_its_owner_writes_anew_is_changed_there(program: Program) -
     assert [name_of(one.owner) for one in steps] == ["engine"] * 3
     assert [[each.code for each in one.blocked] for one in steps] == [["owner-changes-it"]] * 3
     assert steps[0].blocked[0].text == (
-        "the definition is the Engine's, which writes it anew: it is changed there, never here"
+        "the definition is the Engine's, which rewrites it: change it there, not here"
     )
     assert steps[0].procedure == (
         "engine stop mail", "Set model to virtio in the engine.", "engine start mail",

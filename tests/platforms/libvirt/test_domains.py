@@ -6,7 +6,13 @@ import pytest
 
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.libvirt.domains import Fetched, Surroundings, domain_from
+from vnicaudit.platforms.libvirt.domains import (
+    Fetched,
+    ReadDomain,
+    Surroundings,
+    domain_from,
+    read_fetched,
+)
 from vnicaudit.platforms.libvirt.read import finished
 from vnicaudit.text.libvirt_uri import parse
 
@@ -42,12 +48,13 @@ WHOLE = CUT + "}"
 )
 def test_arguments_that_are_cut_off_cost_themselves(fetched: Fetched, nics: int) -> None:
     """libvirt keeps any text in ``<qemu:arg>``."""
-    domain, *errors = finished(fetched, AROUND)
+    domain, *errors = finished(read_fetched(fetched, AROUND.uri), AROUND)
     assert isinstance(domain, Domain)
     assert (len(domain.nics), errors) == (nics, [BROKEN])
 
 
 def test_a_definition_without_problems_has_none() -> None:
-    found = domain_from(Fetched(_definition(WHOLE), DomainState(active=False)), AROUND)
-    assert isinstance(found, Domain)
+    item = read_fetched(Fetched(_definition(WHOLE), DomainState(active=False)), AROUND.uri)
+    assert isinstance(item, ReadDomain)
+    found = domain_from(item, AROUND)
     assert (len(found.nics), found.unread) == (2, ())

@@ -73,8 +73,8 @@ def test_windows_that_the_next_hard_reboot_takes_off_the_network_is_high() -> No
     assert finding.severity == "high"
     assert finding.message.endswith(
         f"use_virtio_for_bridges is on in {FILE}: the next hard reboot, stop and start, or cold "
-        "migration makes this NIC virtio, unasked; it is rtl8139; this guest has no virtio driver "
-        "of its own"
+        "migration makes this NIC virtio, unasked; it is rtl8139; this guest does not include a "
+        "virtio driver"
     )
     assert "--property hw_vif_model=virtio (or hw_vif_model=rtl8139" in finding.fix
 

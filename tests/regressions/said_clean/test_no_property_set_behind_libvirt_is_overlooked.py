@@ -16,7 +16,7 @@ from tests.regressions.said_clean.definitions import audited, nics
 
 QEMU = "http://libvirt.org/schemas/domain/qemu/1.0"
 OSINFO = "http://libosinfo.org/xmlns/libvirt/domain/1.0"
-NO_RING = "QEMU takes 256 to 1024 and does not start"
+NO_RING = "QEMU accepts only 256 to 1024 and does not start"
 
 
 def _file(tmp_path: Path, behind: str, *, model: str = "virtio", driver: str = "") -> Path:

@@ -72,7 +72,7 @@ def test_what_a_waiting_guest_waits_for_is_said(world: World, capsys: Capture) -
     (run_id,) = [one.id for one in runs(str(world.folder))]
     assert run(["runs", "--verify", run_id, "--state", str(world.folder)], world.wiring) == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert "the NIC that it had: power it off and on (a reboot inside is not enough)" in said
+    assert "its old NIC: power it off and on (a reboot inside the guest is not enough)" in said
 
 
 def test_a_guest_without_a_driver_is_not_well(world: World, capsys: Capture) -> None:

@@ -95,7 +95,7 @@ def test_what_else_is_said_of_a_rom_stays() -> None:
 def test_a_rom_of_the_owners_is_not_dropped_unasked() -> None:
     source = live(definition(interface(children=f"{BOOT}<rom file='/srv/gpxe/our.rom'/>")))
     found = left(source)
-    assert found.reason.startswith("unsafe: its boot ROM, a file of the owner's")
+    assert found.reason.startswith("unsafe: its boot ROM, a custom file")
     asked = step(source, PlanOptions(unsafe=True))
     assert [(one.field, one.safe) for one in asked.changes] == [
         ("model", False), ("rom_file", False),

@@ -71,7 +71,7 @@ def test_a_function_that_is_alone_on_its_slot_is_swapped() -> None:
 
 def test_a_guest_that_is_off_is_offered_no_hot_swap() -> None:
     found = step(live(definition(interface())))
-    assert "mode: next-boot (the guest is off: it takes effect when it is started)" in (
+    assert "mode: next-boot (the guest is off: the change takes effect when it is started)" in (
         text_of(found)
     )
     assert "hotswap" not in text_of(found)
@@ -81,7 +81,9 @@ def test_a_guest_that_is_off_is_offered_no_hot_swap() -> None:
 def test_a_hot_swap_puts_addresses_back() -> None:
     notes = step(live(definition(interface(), devices=AGENT), RUNNING)).guest.notes
     assert not any("without the addresses" in note for note in notes)
-    assert any("read from the guest's agent before, and put back" in note for note in notes)
+    assert any(
+        "the guest agent reads its addresses and routes before the change" in note for note in notes
+    )
 
 
 @pytest.mark.parametrize(

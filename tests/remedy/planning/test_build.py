@@ -45,7 +45,7 @@ from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.source import Source
 
-KEEPS = "the guest drives virtio already; MAC and address stay as they are"
+KEEPS = "the guest already supports virtio; its MAC and device address stay the same"
 SWAP = ["-      <model type='e1000'/>", "+      <model type='virtio'/>"]
 UNSAFE = PlanOptions(unsafe=True)
 
@@ -119,8 +119,8 @@ def test_assigned_devices_are_left_alone() -> None:
 @pytest.mark.parametrize(
     ("system", "readiness", "reason"),
     [
-        (None, "unknown", "whether the guest has a virtio driver is not known"),
-        (WINDOWS, "needs-driver", "Windows has no virtio driver of its own: install NetKVM"),
+        (None, "unknown", "the guest may have no virtio driver"),
+        (WINDOWS, "needs-driver", "Windows does not include a virtio driver: install NetKVM"),
     ],
 )
 def test_what_may_hurt_the_guest_is_left_unless_it_is_asked_for(
@@ -143,7 +143,7 @@ def test_what_may_hurt_the_guest_is_left_unless_it_is_asked_for(
 def test_a_disk_alone_does_not_make_it_safe() -> None:
     disk = "    <disk type='file'><source file='/d'/><target dev='vda' bus='virtio'/></disk>\n"
     source = live(definition(interface("e1000"), os=None, devices=disk))
-    assert left(source).reason.startswith("unsafe: it is not known that this guest is not Windows")
+    assert left(source).reason.startswith("unsafe: the guest may be Windows")
     assert step(source, UNSAFE).readiness == "likely-ready"
 
 
@@ -171,7 +171,7 @@ _BEHIND_PORT = "type='pci' domain='0x0000' bus='0x01' slot='0x00' function='0x0'
 def test_an_old_driver_behind_a_port_gets_a_transitional_device_if_asked_for() -> None:
     nic = interface("e1000e", address=_BEHIND_PORT)
     source = live(definition(nic, os=CENTOS_6, machine=Q35, devices=_PORTS))
-    assert "knows virtio 0.9 only and this address is a PCI Express port" in left(source).reason
+    assert "supports only virtio 0.9 and this address is a PCI Express port" in left(source).reason
     found = step(source, UNSAFE)
     assert (found.changes[0].new, found.safe) == ("virtio-transitional", False)
 
@@ -188,7 +188,7 @@ def test_the_id_behind_a_port_is_known_in_a_file_too(tmp_path: Path) -> None:
     ("system", "interfaces", "says"),
     [
         (CENTOS_7, (), "the guest may not call it ens3 any more"),
-        (WINDOWS, (interface("virtio", 2),), "Windows makes another adapter of the new device"),
+        (WINDOWS, (interface("virtio", 2),), "Windows creates a new adapter for the new device"),
         (FREEBSD, (interface("virtio", 2),), "this system names interfaces after their driver"),
     ],
 )
@@ -244,7 +244,7 @@ def test_nothing_is_said_of_snippets_or_names_where_nothing_changes(tmp_path: Pa
 def test_transient_domains_have_nothing_to_be_changed() -> None:
     state = replace(RUNNING, persistent=False)
     found = left(live(definition(interface("e1000")), state))
-    assert found.reason == "it is transient: there is no persistent definition to change"
+    assert found.reason == "it is transient: it has no persistent definition to change"
     options = PlanOptions(to="vdpa", macs=(MAC,), devices=("/dev/vhost-vdpa-0",))
     assert left(live(definition(interface("virtio")), state), options).reason == found.reason
 
@@ -278,8 +278,8 @@ def test_what_would_bring_the_old_nic_back_blocks(state: DomainState, says: str)
         (
             replace(OFF, managed_save=None, memory_snapshots=None, snapshots=None),
             (
-                "whether it has a managed save image could not be asked",
-                "whether it has snapshots with memory could not be asked",
+                "it is unknown whether it has a managed save image",
+                "it is unknown whether it has snapshots with memory",
             ),
         ),
         (
@@ -326,7 +326,7 @@ def test_nics_without_mac(tmp_path: Path) -> None:
     assert [(found.about, found.blocked) for found in steps(source)] == [
         (NicRef("a", None, None, 0), ()), (NicRef("a", None, None, 1), ()),
     ]  # fmt: skip
-    none = "its definition has no MAC address, by which it would be found again"
+    none = "its definition has no MAC address to identify it by"
     assert [why(found) for found in steps(live(text))] == [(none,), (none,)]
 
 
@@ -359,8 +359,8 @@ def test_a_nic_that_only_the_running_guest_has_is_named() -> None:
     now = definition(interface("virtio"), interface("e1000", 2))
     found = left(live(definition(interface("virtio")), RUNNING, running=now))
     assert mac_of(found.about) == SECOND
-    assert found.reason == "only the running guest has it: it was plugged in, and no definition " \
-        "says so"  # fmt: skip
+    assert found.reason == "only the running guest has it: it was attached live and is in no " \
+        "definition"  # fmt: skip
 
 
 def test_what_is_staged_already_is_not_planned_again() -> None:

@@ -35,7 +35,7 @@ def test_an_agent_of_which_nobody_knows_is_asked_when_the_plan_is_applied() -> N
 
 def test_without_an_agent_there_is_no_hot_swap() -> None:
     assert why_not(replace(_RUNS, agent=False)) == {
-        "hotswap": "no guest agent is connected, which would have to put the addresses back"
+        "hotswap": "no guest agent is connected to restore the IP addresses"
     }
 
 
@@ -48,14 +48,17 @@ def test_without_an_agent_there_is_no_hot_swap() -> None:
 )
 def test_windows_is_not_hot_swapped(state: DomainState, os_id: str | None) -> None:
     assert why_not(state, os_id=os_id) == {
-        "hotswap": "Windows takes the new device for another adapter: its address would stay behind"
+        "hotswap": (
+            "Windows treats the new device as another adapter: its IP address would stay with the "
+            "old one"
+        )
     }
 
 
 @pytest.mark.parametrize("to", ["vdpa", "vhostuser"])
 def test_only_a_change_to_virtio_is_hot_swapped(to: Goal) -> None:
     assert why_not(_RUNS, to) == {
-        "hotswap": "only a change to virtio can be made under a running guest"
+        "hotswap": "only a change to virtio is possible while the guest runs"
     }
 
 
@@ -68,7 +71,7 @@ def test_a_socket_that_qemu_listens_on_makes_its_start_wait() -> None:
 
 def test_a_guest_that_is_off_takes_it_up_at_its_next_start() -> None:
     domain = guest(PC, pci("e1000")).with_state(DomainState(active=False))
-    off = True, "the guest is off: it takes effect when it is started"
+    off = True, "the guest is off: the change takes effect when it is started"
     found = modes(domain, "virtio", server_socket=False, live=True)
     assert [(one.possible, one.reason) for one in found] == [off] * 3
     found = modes(domain, "vhostuser", server_socket=True, live=True)
@@ -94,21 +97,17 @@ def test_a_nic_is_known_by_its_mac() -> None:
     ]
     bare = replace(one, mac=None)
     assert list(identity_blocks(guest(PC, bare), bare)) == [
-        Blocked(
-            "mac-missing", "its definition has no MAC address, by which it would be found again"
-        )
+        Blocked("mac-missing", "its definition has no MAC address to identify it by")
     ]
 
 
 def test_snapshots_whose_memory_is_not_known_are_not_counted_twice() -> None:
     state = DomainState(managed_save=False, snapshots=2, memory_snapshots=None)
-    assert list(state_notes(state)) == ["whether it has snapshots with memory could not be asked"]
+    assert list(state_notes(state)) == ["it is unknown whether it has snapshots with memory"]
     assert list(state_notes(None)) == []
 
 
 def test_why_nothing_is_proposed() -> None:
     unable = guest(replace(PC, readiness="not-supported"))
     assert no_change(unable) == "the guest is known not to support virtio"
-    assert no_change(guest(PC)) == (
-        "no rule proposes a change of it; `vnicaudit audit` says what to do"
-    )
+    assert no_change(guest(PC)) == ("no rule proposes a change; `vnicaudit audit` shows what to do")

@@ -20,17 +20,18 @@ RESTART = (
     "guest is not enough."
 )
 HOTSWAP = (
-    "Exchanged while the guest runs (--mode hotswap), the interface is a new one: its addresses "
-    "and routes are read from the guest's agent before, and put back; what cannot be is said."
+    "With --mode hotswap the running guest gets a new interface: the guest agent reads its "
+    "addresses and routes before the change and restores them afterwards; any that cannot be "
+    "restored are listed."
 )
 GHOST = (
-    "Windows makes an adapter of its own of the new device: a static address stays with the old "
-    "one, which is hidden then."
+    "Windows creates a new adapter for the new device: a static address stays with the old one, "
+    "which is then hidden."
 )
-NETKVM = "Windows comes without NetKVM: install it from virtio-win before the change."
+NETKVM = "Windows does not include NetKVM: install it from virtio-win before the change."
 UNKNOWN_SYSTEM = (
-    "The guest's system is not known: Linux drives virtio with virtio_net, Windows with NetKVM "
-    "from virtio-win, which it does not come with."
+    "The guest's operating system is unknown. Linux needs virtio_net; Windows needs NetKVM, which "
+    "it does not include (install it from virtio-win)."
 )
 SEVERAL = "The names ethN of the guest's other NICs may change as well: they are given in order."
 PORT = (
@@ -64,7 +65,8 @@ def test_all_of_it() -> None:
         name=Naming(
             "ens3",
             "ens3",
-            "today's name is the guest agent's word; systemd makes it of the address, which stays",
+            "the guest agent reports the current name; systemd derives it from the address, which "
+            "stays the same",
         ),
         drivers=("virtio_net",),
         notes=(RESTART, HOTSWAP),

@@ -14,35 +14,37 @@ from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import Naming
 from vnicaudit.remedy.planning.names import naming
 
-AGENT = "today's name is the guest agent's word"
-STAYS = f"{AGENT}; systemd makes it of the address, which stays"
+AGENT = "the guest agent reports the current name"
+STAYS = f"{AGENT}; systemd derives it from the address, which stays the same"
 KERNEL = "the kernel names NICs in the order it finds them"
 ETH = (
     "this system calls virtio NICs ethN, unless the kernel is started with net.ifnames=1 or a file "
     "ifcfg-* has their HWADDR (Red Hat solution 3219091)"
 )
 MAY_BE_ETH = (
-    "where it stays, a name made of the address does so too, but for systems that call virtio NICs "
-    "ethN, as Red Hat Enterprise Linux 7 does"
+    "if it stays the same, so does a name derived from it, except in systems that call virtio NICs "
+    "ethN, such as Red Hat Enterprise Linux 7"
 )
-OWN = "it is a name of the guest's own, and stays if what gives it goes by the MAC address"
-NOT_KNOWN = "what names the guest gives is not known"
-NO_ADDRESS = "systemd makes the name of an address as the guest counts, which is not known"
-WHATEVER = "the address stays, and with it whatever name it gives"
-WINDOWS = "Windows makes an adapter of its own of the new device, with another name"
-SAME = "driver and address stay, and the name with them"
+OWN = "it is a custom name, and stays if it is assigned by MAC address"
+NOT_KNOWN = "the guest's naming scheme is unknown"
+NO_ADDRESS = (
+    "systemd derives the name from the guest's own numbering of addresses, which is unknown"
+)
+WHATEVER = "the address stays the same, and so does any name derived from it"
+WINDOWS = "Windows creates a new adapter for the new device, with another name"
+SAME = "driver and address stay the same, so the name does too"
 BY_DRIVER = "this system names interfaces after their driver"
 
 
 def predicted(name: str) -> str:
     return (
-        f"{name} is predicted, for a guest that leaves names to systemd (197 or newer, without "
-        "net.ifnames=0), as its distribution does"
+        f"{name} is predicted, if systemd (197 or newer, without net.ifnames=0) names the "
+        "interfaces, as is the default of its distribution"
     )
 
 
 def kernel(name: str) -> str:
-    return f"{name} is predicted: {KERNEL}, and there is but this one"
+    return f"{name} is predicted: {KERNEL}, and this is the only one"
 
 
 class Case(NamedTuple):
@@ -122,7 +124,7 @@ CASES = {
     ),
     "a name made of the MAC": Case(
         Naming("enx525400aabb01", "enx525400aabb01",
-               f"{AGENT}; systemd makes it of the MAC address, which stays"),
+               f"{AGENT}; systemd derives it from the MAC address, which stays the same"),
         after=pci("virtio", None), today="enx525400aabb01",
     ),
     "RHEL 7, the agent knows": Case(
@@ -178,7 +180,7 @@ CASES = {
         os="freebsd 14.1", today="em0", domain=TWO, beside=(SECOND,),
     ),
     "OpenBSD, the agent does not say": Case(
-        Naming(None, "vio0", f"the guest agent does not say today's name; {BY_DRIVER}"),
+        Naming(None, "vio0", f"the guest agent does not report the current name; {BY_DRIVER}"),
         domain=msgspec.structs.replace(PC, os_id="http://openbsd.org/openbsd/7.4"), os=None,
     ),
     "s390x": Case(
@@ -204,7 +206,7 @@ CASES = {
     ),
     "from USB to PCI": Case(
         Naming("enx525400aabb01", "enx525400aabb01",
-               f"{AGENT}; systemd makes it of the MAC address, which stays"),
+               f"{AGENT}; systemd derives it from the MAC address, which stays the same"),
         nic("usb-net", None, "usb", 0), pci("virtio"), today="enx525400aabb01",
     ),
 }  # fmt: skip

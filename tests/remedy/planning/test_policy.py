@@ -21,7 +21,7 @@ from vnicaudit.remedy.planning.policy import QueueCost, planned_tuning
 
 AUTO = PolicyTable(queues="auto")
 KEEP = PolicyTable()
-ASKED = "the policy asks for it; the guest uses one queue pair per vCPU at most"
+ASKED = "the policy asks for it; the guest uses at most one queue pair per vCPU"
 FEWER = "queues above what the guest or the backend can use only cost"
 RING = "the policy asks for it; the driver reads a ring's size"
 BIG = msgspec.structs.replace(PC, vcpus=16, vcpus_max=16)
@@ -184,7 +184,7 @@ def ring(
 
 NOT_TAKEN = "QEMU does not take it here; with the model, libvirt would begin to read it"
 TAP = "256 instead of 1024 descriptors of the transmit ring: more is for vhost-user and vDPA only"
-DEVICE = "the policy asks for it; the vDPA device must have rings that large"
+DEVICE = "the policy asks for it; the vDPA device must support rings of that size"
 ROM = "rings stay as they are: it has a boot order, and an old boot ROM stops at 256 descriptors"
 
 RINGS = {

@@ -34,7 +34,7 @@ VDPA = PlanOptions(to="vdpa", macs=(MAC,), devices=("/dev/vhost-vdpa-0",))
 
 
 def blocked(owner: str) -> tuple[str, ...]:
-    return (f"the definition is {owner}'s, which writes it anew: it is changed there, never here",)
+    return (f"the definition is {owner}'s, which rewrites it: change it there, not here",)
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,12 @@ def test_novas_way_is_stop_set_start_and_then_the_image() -> None:
         f"openstack server start {UUID}",
         "openstack image set --property hw_vif_model=virtio IMAGE, for new servers, and for this "
         "one once it is rebuilt",
-        "It takes Nova 25.0 (Yoga) or later; without the fix of Launchpad bug 2078999 (28.3.1, "
-        "29.2.1, 30.0) a resize or cold migration takes it back, until a hard reboot.",
-        "It is for all NICs of the server. Nova gives them new PCI addresses: in a guest that does "
-        "not name interfaces by MAC address they may have other names then.",
-        "Or plan its cloud (vnicaudit plan openstack:CLOUD): that can be applied, and taken back.",
+        "This needs Nova 25.0 (Yoga) or later; without the fix of Launchpad bug 2078999 (28.3.1, "
+        "29.2.1, 30.0) a resize or cold migration reverts it until a hard reboot.",
+        "It affects all NICs of the server. Nova gives them new PCI addresses: if the guest does "
+        "not name interfaces by MAC address, they may be renamed.",
+        "Or plan its cloud (vnicaudit plan openstack:CLOUD): such a plan can be applied and rolled "
+        "back.",
     )
 
 
@@ -105,7 +106,7 @@ def test_a_managed_save_is_not_our_business_where_nova_is() -> None:
 
 def test_an_unready_server_is_left_like_any_other_guest() -> None:
     source = live(definition(interface("e1000"), metadata=NOVA, os=None))
-    assert left(source).reason.startswith("unsafe: whether the guest has a virtio driver is not")
+    assert left(source).reason.startswith("unsafe: the guest may have no virtio driver")
     asked = step(source, PlanOptions(unsafe=True))
     assert not asked.safe
     assert asked.procedure[0] == f"openstack server stop {UUID}"
@@ -158,7 +159,7 @@ def test_kubevirts_way() -> None:
         "kubectl edit virtualmachine web-1 -n shop",
         "Set spec.template.spec.domain.devices.interfaces[].model: virtio and run virtctl restart.",
         "virtctl restart web-1 -n shop",
-        "Where the manifest is kept elsewhere, in Git for example, make the same change there.",
+        "If the manifest is also stored elsewhere, for example in Git, make the same change there.",
     )
 
 
@@ -201,7 +202,7 @@ def test_a_manifest_is_changed_in_place_by_audit(tmp_path: Path) -> None:
     options = PlanOptions(unsafe=True)
     found = step(source, options)
     assert (found.owner, found.diff) == ("kubevirt", "")
-    assert why(found) == ("a manifest is KubeVirt's to carry out: it is changed as the route says",)
+    assert why(found) == ("a manifest is KubeVirt's: change it as the route says",)
     unsafe = "" if found.safe else " --include-unsafe"
     assert found.procedure == (
         f"vnicaudit audit --fix{unsafe} '{path}'",

@@ -62,7 +62,7 @@ def test_skips_crashes_suppressions_and_unread_files_are_told_apart() -> None:
         for end in case
         if end.tag != "failure"
     ]
-    needs = "needs what runs: QEMU's command line, log or /proc of the hypervisor"
+    needs = "needs the running QEMU: its command line, its log, or /proc on the hypervisor"
     assert ends == [
         ("VNIC020 NIC 1 vnet7", "skipped", needs),
         ("VNIC027 NIC 1 vnet7", "skipped", needs),

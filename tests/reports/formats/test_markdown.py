@@ -9,6 +9,17 @@ from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
 from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import TargetResult
 
+TOP = """\
+## vnicaudit
+
+**Found 4 problems (2 high, 1 medium, 1 low) in 2 of 4 domains, 5 NICs; 1 rule crashed (1 time); \
+2 of 3 targets could not be read in full**
+
+1 finding suppressed, 2 findings known from the baseline
+
+### `web-01` (libvirt, 2 NICs)
+
+| Severity |"""
 NOVA = """\
 ### `instance-0000002a` (nova, 1 NIC)
 
@@ -28,23 +39,18 @@ END = """\
 
 <details><summary>Not judged</summary>
 
-* VNIC020 was not judged for 2 NICs: needs what runs: QEMU's command line, log or /proc of the \
-hypervisor
-* VNIC027 was not judged for 1 NIC: needs what runs: QEMU's command line, log or /proc of the \
-hypervisor
+* VNIC020 was not judged for 2 NICs: needs the running QEMU: its command line, its log, or /proc \
+on the hypervisor
+* VNIC027 was not judged for 1 NIC: needs the running QEMU: its command line, its log, or /proc \
+on the hypervisor
 
 </details>
-
-1 finding suppressed, 2 findings known from the baseline
-
-**Found 4 problems (2 high, 1 medium, 1 low) in 2 of 4 domains, 5 NICs; 1 rule crashed (1 time); \
-2 of 3 targets could not be read in full**
 """
 
 
 def test_a_table_per_domain_and_the_end() -> None:
     text = written("markdown")
-    assert text.startswith("## vnicaudit\n\n### `web-01` (libvirt, 2 NICs)\n\n| Severity |")
+    assert text.startswith(TOP)
     assert text.endswith(NOVA + END)
 
 
@@ -53,14 +59,15 @@ def test_a_clean_run_is_one_sentence() -> None:
     assert text == "## vnicaudit\n\n**No problems in 1 domain, 1 NIC**\n"
 
 
-def test_notes_stand_before_the_last_sentence() -> None:
+def test_notes_stand_behind_the_answer() -> None:
     target = TargetResult("openstack:prod", "ok", notes=("Nova 34", "<b>no</b> hosts"))
     end = msgspec.structs.replace(OK_END, targets=(target,))
     assert written("markdown", stream=[CLEAN], end=end) == (
-        "## vnicaudit\n\n<details><summary>Notes</summary>\n\n"
+        "## vnicaudit\n\n**No problems in 1 domain, 1 NIC**\n"
+        "\n<details><summary>Notes</summary>\n\n"
         "* openstack:prod: Nova 34\n"
         "* openstack:prod: \\<b\\>no\\</b\\> hosts\n"
-        "\n</details>\n\n**No problems in 1 domain, 1 NIC**\n"
+        "\n</details>\n"
     )
 
 

@@ -10,10 +10,12 @@ import jsonschema
 import msgspec
 import pytest
 
-from tests.reports.samples import CLEAN, END, NOVA, OK_END, WEB_01, finding, written
+from tests.reports.samples import CLEAN, END, NOVA, OK_END, WEB_01, WEB_UUID, finding, written
 from vnicaudit.model.location import Location
-from vnicaudit.model.refs import HostRef
+from vnicaudit.model.refs import HostRef, ImageRef
 from vnicaudit.model.report import Audited
+from vnicaudit.reports.writer import Options
+from vnicaudit.text.edits import Replacement, TextPosition
 
 SCHEMA = Path(__file__).parents[1] / "data" / "sarif-schema-2.1.0.json"
 
@@ -56,12 +58,18 @@ def test_rules_carry_their_manual_and_level() -> None:
         "id": "VNIC001",
         "name": "legacy-emulated-nic",
         "shortDescription": {"text": "Legacy emulated NIC"},
+        "fullDescription": {"text": "Legacy emulated NIC"},
         "help": {
             "text": "Legacy emulated NIC.\n\n## What is wrong\n\nThe NIC is *emulated*.",
             "markdown": "Legacy emulated NIC.\n\n## What is wrong\n\nThe NIC is *emulated*.",
         },
         "defaultConfiguration": {"level": "error"},
-        "properties": {"severity": "high", "judges": ["nic"]},
+        "properties": {
+            "severity": "high",
+            "judges": ["nic"],
+            "tags": [],
+            "problem.severity": "error",
+        },
     }
     levels = [rule["defaultConfiguration"]["level"] for rule in rules]
     assert levels == ["error", "note", "error", "warning"]
@@ -194,3 +202,69 @@ def test_related_places_and_columns() -> None:
             "artifactLocation": {"uri": "nova.conf.d/10.conf"}, "region": {"startLine": 2},
         }}
     ]  # fmt: skip
+
+
+def test_a_rule_has_an_address_where_somebody_says_where_the_pages_are(validator: Any) -> None:
+    log = json.loads(written("sarif", Options(docs_url="https://docs.example.org/vnic")))
+    validator.validate(log)
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["informationUri"] == "https://docs.example.org/vnic"
+    assert driver["rules"][0]["helpUri"] == "https://docs.example.org/vnic/rules/VNIC001.html"
+    assert not any("helpUri" in rule for rule in run_of()["tool"]["driver"]["rules"])
+
+
+def test_a_fix_is_replacements_in_the_file_of_the_finding(validator: Any) -> None:
+    place = Location("d", "d/größe.xml", 3, column=1)
+    known = finding(location=place)
+    fixes = {
+        known.fingerprint: [
+            Replacement(TextPosition(3, 1), TextPosition(4, 2), "new\n"),
+            Replacement(TextPosition(9, 5), TextPosition(9, 7), ""),
+        ]
+    }
+    stream = [msgspec.structs.replace(WEB_01, findings=(known, finding("VNIC009")))]
+    options = Options(replacements=lambda one: fixes.get(one.fingerprint, ()))
+    log = json.loads(written("sarif", options, stream))
+    validator.validate(log)
+    first, second, *_suppressed = log["runs"][0]["results"]
+    assert "fixes" not in second
+    assert first["fixes"] == [
+        {
+            "description": {"text": known.fix},
+            "artifactChanges": [
+                {
+                    "artifactLocation": {"uri": "d/gr%C3%B6%C3%9Fe.xml"},
+                    "replacements": [
+                        {
+                            "deletedRegion": {
+                                "startLine": 3, "startColumn": 1, "endLine": 4, "endColumn": 2,
+                            },
+                            "insertedContent": {"text": "new\n"},
+                        },
+                        {
+                            "deletedRegion": {
+                                "startLine": 9, "startColumn": 5, "endLine": 9, "endColumn": 7,
+                            },
+                        },
+                    ],
+                }
+            ],
+        }
+    ]  # fmt: skip
+
+
+def test_subjects_are_those_of_json_and_stay(validator: Any) -> None:
+    image = finding(about=ImageRef("debian", "i-1"), location=Location("openstack:prod"))
+    stream = [msgspec.structs.replace(WEB_01, findings=(finding(), image))]
+    text = written("sarif", stream=stream)
+    validator.validate(json.loads(text))
+    nic, other, *_suppressed = json.loads(text)["runs"][0]["results"]
+    assert nic["properties"]["subject"] == {
+        "kind": "nic",
+        "name": "web-01/NIC 0",
+        "id": f"{WEB_UUID}/52:54:00:6b:3c:58",
+    }
+    assert other["properties"]["subject"] == {"kind": "image", "name": "debian", "id": "i-1"}
+    assert other["locations"][0]["logicalLocations"][0]["kind"] == "image"
+    assert nic["properties"]["fixable"] == "by-hand"

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from tests.reports.samples import END, NOVA, OK_END, STREAM, WEB_01, finding, written
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.shipped import WORDINGS
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.refs import NicRef
+from vnicaudit.model.finding import EVERY_RULE, Change, Severity, Skipped
+from vnicaudit.model.refs import DomainRef, NicRef
 from vnicaudit.model.report import Audited, RunEnd, Summary
 from vnicaudit.reports.formats.text import FEW
 from vnicaudit.reports.wrap import width_of
@@ -161,6 +161,38 @@ def test_what_is_unsafe_for_some_is_said_with_how_many() -> None:
     assert "\n    unsafe (5 of 12): who knows\n" in text
 
 
+@pytest.mark.parametrize("others", [0, 60])
+def test_each_owner_gets_its_fix(others: int) -> None:
+    stream = [guest(each, message=f"{each} queues") for each in range(9 + others)]
+    for number, (owner, fix) in enumerate([("kubevirt", "Set model."), ("nova", "Set a property."),
+                                           ("kubevirt", "Set model."), ("ovirt", "")]):  # fmt: skip
+        (one,) = stream[-1 - number].findings
+        stream[-1 - number] = replace(
+            stream[-1 - number], findings=(replace(one, owner=owner, fix=fix),)
+        )
+    text, total = short(stream), 9 + others
+    assert re.findall(r"^    (fix.*?):", text, re.MULTILINE)[0].startswith("fix for libvirt (")
+    assert f"\n    fix for kubevirt (2 of {total}): Set model.\n" in text or others
+    assert f"\n    fix for nova (1 of {total}): Set a property.\n" in text
+    grouped = written("markdown", replace(SHORT, group_by="rule"), stream=stream,
+                      end=end_of(stream))  # fmt: skip
+    assert "fix for libvirt: Set" in grouped
+
+
+def test_owners_with_one_fix_share_it() -> None:
+    stream = [guest(each) for each in range(5)]
+    (one,) = stream[0].findings
+    stream[0] = replace(stream[0], findings=(replace(one, owner="qemu"),))
+    assert short(stream).count("\n    fix: ") == 1
+
+
+def test_a_rule_that_was_not_judged_is_named_once() -> None:
+    nic, needs = NicRef("vm", None, None, 0), ("its host", "its log")
+    skipped = tuple(Skipped(EVERY_RULE, DomainRef("vm", None), one) for one in needs)
+    stream = [replace(guest(1), skipped=(*skipped, Skipped(EVERY_RULE, nic, needs[0])))]
+    assert "\nNot judged: every rule (2 domains, 1 NIC); why: --verbose\n" in short(stream)
+
+
 def test_many_wordings_are_the_most_frequent_one_and_a_number() -> None:
     stream = [guest(each, message=f"{each % 4} queues") for each in range(12)]
     stream += [guest(20 + each, message="0 queues") for each in range(3)]
@@ -205,7 +237,7 @@ def test_those_that_are_shown_are_the_worst(view: View) -> None:
 @pytest.mark.parametrize(
     ("by", "title"),
     [("domain", "vm-001 (domains/web-01.xml)  1 problem"), ("owner", "owner libvirt  12 problems"),
-     ("host", "host domains  12 problems in 12 domains")],
+     ("host", "host not told  12 problems in 12 domains")],
 )  # fmt: skip
 def test_other_groups_have_a_title(by: str, title: str) -> None:
     text = short([guest(each) for each in range(12)], replace(SHORT, group_by=by))

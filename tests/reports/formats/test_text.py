@@ -45,10 +45,10 @@ Summary
   1  low     VNIC009  mixed-models
 
 Not judged
-  VNIC020 was not judged for 2 NICs: needs what runs: QEMU's command line, log
-    or /proc of the hypervisor
-  VNIC027 was not judged for 1 NIC: needs what runs: QEMU's command line, log or
-    /proc of the hypervisor
+  VNIC020 was not judged for 2 NICs: needs the running QEMU: its command line,
+    its log, or /proc on the hypervisor
+  VNIC027 was not judged for 1 NIC: needs the running QEMU: its command line,
+    its log, or /proc on the hypervisor
 
 1 finding suppressed, 2 findings known from the baseline
 Found 4 problems (2 high, 1 medium, 1 low) in 2 of 4 domains, 5 NICs; 1 rule
@@ -95,7 +95,8 @@ legacy  libvirt, 1 NIC
     rtl8139 is emulated packet by packet: no offload, no vhost
     reason: the guest is OS/2 (vnicaudit.toml)
   skip    VNIC020  NIC 0  not judged
-    needs what runs: QEMU's command line, log or /proc of the hypervisor
+    needs the running QEMU: its command line, its log, or /proc on the
+    hypervisor
 """
 
 

@@ -32,7 +32,7 @@ TUNED = Nic(
         Resolved(True, None, "the definition never proves it", UNKNOWN),
         Resolved(4, 4, "as declared"),
         Resolved(None, 256, "none declared: QEMU's default"),
-        Resolved(1024, 256, "QEMU 7.2.22 cuts it down silently"),
+        Resolved(1024, 256, "QEMU 7.2.22 silently reduces it"),
     ),
 )
 REFUSED = Nic(

@@ -61,7 +61,7 @@ x NIC 0  52:54:00:6b:3c:58  network→unknown  d/web.xml:18
     vhost   yes→unknown  the definition never proves it
     queues  4            as declared
     rx      256          none declared: QEMU's default
-    tx      1024→256     QEMU 7.2.22 cuts it down silently
+    tx      1024→256     QEMU 7.2.22 silently reduces it
 router  libvirt, kvm
   no NICs
 

@@ -72,12 +72,15 @@ def test_guests_of_one_name_in_several_files_are_several() -> None:
         replace(FILE, id=str(each), unit=replace(unit, path=f"{each}.xml")) for each in range(30)
     )
     assert re.search(r"^  30 guests +30 ", shown(replace(PLAN, steps=steps)), re.MULTILINE)
+    name = FILE.about.name
+    assert f"{name} (0.xml), {name} (1.xml)" in shown(replace(PLAN, steps=steps))
+    assert f"  {name} (1.xml)  " in shown(replace(PLAN, steps=steps[:2]))
 
 
 def test_why_it_is_unsafe_blocked_or_by_hand() -> None:
     text = shown(replace(PLAN, steps=(step(1, safe=False), NOVA)))
     assert "unsafe, 1 step: the guest may be Windows\n" in text
-    assert "by hand, 1 step: nova keeps the definition; --diff shows what to do there\n" in text
+    assert "by hand, 1 step: nova owns the definition; --diff shows what to do there\n" in text
 
 
 def test_a_column_that_says_nothing_is_left_out() -> None:

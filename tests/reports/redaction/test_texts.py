@@ -25,7 +25,7 @@ def redactor(*names: str) -> TextRedactor:
     [
         "rtl8139 is emulated packet by packet: no offload, no vhost",
         "Set <model type='virtio'/> (virsh edit), then power the guest off and on.",
-        "no model is declared: on x86_64 pc-i440fx-7.2 libvirt makes it rtl8139",
+        "no model is declared; on x86_64 pc-i440fx-7.2 libvirt makes it rtl8139",
         "tx_queue_size=1024 on type='bridge', which has 256 at most: QEMU before 8.1 ignores it",
         "Set hw_vif_model='virtio'",
         "Permission denied",

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from vnicaudit.audit.accepting.suppression import Suppression, metadata_location
+from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.audit.judging.fingerprint import digest
 from vnicaudit.base.wording import shortened
-from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding, Severity
-from vnicaudit.model.platform_name import KUBEVIRT
+from vnicaudit.model.location import Location
 from vnicaudit.model.refs import Ref
 from vnicaudit.model.report import RuleInfo
 
@@ -34,9 +33,9 @@ _MANUAL = {
     "reported when its rule was not selected, or was skipped for what it is about; nor of a "
     "domain's own metadata where a rule that compares NICs when all has been read (VNIC016) may "
     "yet need it.",
-    "SUPP003": "A `<vnicaudit:suppress>` in a domain's metadata that cannot be used: no reason, no "
-    "such rule, a date that is none. It suppresses nothing. (A mistake in the settings is a usage "
-    "error instead.)",
+    "SUPP003": "A `<vnicaudit:suppress>` in a domain's metadata, an annotation or a comment that "
+    "cannot be used: no reason, no such rule, a date that is none. It suppresses nothing. (A "
+    "mistake in the settings is a usage error instead.)",
 }
 
 INFO: tuple[RuleInfo, ...] = tuple(
@@ -46,8 +45,13 @@ INFO: tuple[RuleInfo, ...] = tuple(
 """Their entries for catalogues and for SARIF."""
 
 
-_IN_XML = "<vnicaudit:suppress rule='…' reason='…' until='2027-01-31'/>"
-_IN_MANIFEST = "suppress.vnicaudit/RULE: reason; until=2027-01-31"
+Form = Literal["metadata", "annotation", "comment"]
+_FORMS: dict[Form, str] = {
+    "metadata": "<vnicaudit:suppress rule='…' reason='…' until='2027-01-31'/>",
+    "annotation": "suppress.vnicaudit/RULE: reason; until=2027-01-31",
+    "comment": "# vnicaudit: suppress RULE reason; until=2027-01-31",
+}
+"""How a suppression is written that is not in the settings."""
 
 
 def expired(entry: Suppression, about: Ref) -> Finding:
@@ -77,16 +81,15 @@ def unused(entry: Suppression, about: Ref, *, judged: bool) -> Finding:
     )
 
 
-def invalid(problem: str, domain: Domain) -> Finding:
-    """SUPP003 for one entry in a domain's metadata."""
+def invalid(problem: str, about: Ref, place: Location, form: Form) -> Finding:
+    """SUPP003 for one entry that stands at a place."""
     name, severity, _summary = _NAMES["SUPP003"]
-    place = metadata_location(domain)
-    who = domain.uuid or place.file or f"{place.target}#{domain.name}"
+    who = about.id or place.file or f"{place.target}#{about.name}"
+    where = "a comment" if form == "comment" else "the metadata"
     return Finding(
         "SUPP003", name, severity, "high",
-        f"a suppression in the metadata is not valid, and suppresses nothing: {problem}",
-        domain.ref, place, OWNER, None, digest("SUPP003", who, problem),
-        f"Correct it: {_IN_MANIFEST if domain.declared.platform == KUBEVIRT else _IN_XML}.",
+        f"a suppression in {where} is not valid, and suppresses nothing: {problem}",
+        about, place, OWNER, None, digest("SUPP003", who, problem), f"Correct it: {_FORMS[form]}.",
     )  # fmt: skip
 
 
@@ -96,7 +99,8 @@ def _finding(
 ) -> Finding:  # fmt: skip
     name, usual, _summary = _NAMES[rule]
     place = entry.location
-    if place.xpath is None:  # the settings: by name only, they lie elsewhere on the next machine
+    if place.xpath is None and entry.lines is None:
+        # the settings: by name only, they lie elsewhere on the next machine
         who = (place.file or place.target).rpartition("/")[2]
     else:
         who = about.id or place.file or f"{place.target}#{about.name}"

@@ -1,7 +1,8 @@
 """One suppression: a finding that somebody accepted, why, and until when.
 
-It stands in the settings (``[[suppress]]``) or in the domain's own metadata
-(``<vnicaudit:suppress rule='VNIC003' reason='…' until='2027-01-31'/>``).
+It stands in the settings (``[[suppress]]``), in the domain's own metadata
+(``<vnicaudit:suppress rule='VNIC003' reason='…' until='2027-01-31'/>``) or in a comment
+(:mod:`vnicaudit.text.comments`).
 """
 
 from __future__ import annotations
@@ -15,17 +16,16 @@ import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.base.wording import close_to, shortened
-from vnicaudit.model.decoding import json_as
-from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
-from vnicaudit.model.platform_name import KUBEVIRT
 from vnicaudit.model.refs import mac_of
 from vnicaudit.model.report import Audited, AuditedScope
 from vnicaudit.model.server import CloudServer
 
 KEYS = ("rule", "reason", "owner", "until", "mac")
 """Attributes of the element in the metadata. The domain is the one it stands in."""
+
+IN_METADATA = "the domain's metadata"
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
@@ -76,6 +76,14 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
     project: str | None = None
     image: str | None = None
     flavor: str | None = None
+    in_metadata: bool = False
+    lines: tuple[int, int] | None = None
+    """Of a comment: the first and the last line of its file that it is about."""
+
+    @property
+    def source(self) -> str:
+        """Where it stands, for a report."""
+        return IN_METADATA if self.in_metadata else str(self.location)
 
     def expired(self, today: datetime.date) -> bool:
         """True once the last day of a suppression is over."""
@@ -91,7 +99,14 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
             self.covers(finding.rule)
             and (self.mac is None or self.mac == (mac_of(finding.about) or "").lower())
             and self.regards(whom, finding.location.file)
+            and self._is_on(finding.location)
         )
+
+    def _is_on(self, place: Location) -> bool:
+        if self.lines is None:
+            return True
+        first, last = self.lines
+        return place.file == self.location.file and first <= (place.line or 0) <= last
 
     def regards(self, whom: SubjectIdentity, file: str | None) -> bool:
         """True where this entry is about that domain, host, image… ``file``: where it is
@@ -115,7 +130,8 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
         """True where this entry names a single domain, NIC, image or flavor rather than a
         pattern."""
         exact = self.name is not None and not set("*?[") & set(self.name)
-        return exact or self.uuid is not None or self.mac is not None
+        one_line = self.lines is not None and self.lines[0] == self.lines[1]
+        return exact or one_line or self.uuid is not None or self.mac is not None
 
     def __str__(self) -> str:
         narrowing = ("domain", "image", "flavor", "uuid", "mac", "file", "project")
@@ -123,29 +139,28 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
         return " ".join([shortened(self.rule), *([f"for {', '.join(parts)}"] if parts else [])])
 
 
-def from_metadata(raw: str, domain: Domain, catalogue: Catalogue) -> Suppression | str:
-    """One entry of :attr:`Domain.suppressions`, by the rules of a catalogue; a sentence that
-    says what is wrong with it where it is not valid."""
-    given = json_as(raw, dict[str, str])
+def own_suppression(
+    given: dict[str, str],
+    place: Location,
+    catalogue: Catalogue,
+    lines: tuple[int, int] | None = None,
+) -> Suppression | str:
+    """An entry at a ``place`` in the metadata of a domain, or in a comment about ``lines`` of its
+    file, by the rules of a catalogue; a sentence that says what is wrong with it where it is not
+    valid."""
     if (problem := _problem(given, catalogue.ids)) is not None:
         return problem
     until = given.get("until")
     return Suppression(
         rule=given["rule"].strip().upper(),
         reason=given["reason"].strip(),
-        location=metadata_location(domain),
+        location=place,
         owner=given.get("owner"),
         until=None if until is None else datetime.date.fromisoformat(until),
         mac=None if "mac" not in given else given["mac"].strip().lower().replace("-", ":"),
+        in_metadata=lines is None,
+        lines=lines,
     )
-
-
-def metadata_location(domain: Domain) -> Location:
-    """The metadata of a domain, at the line of the domain itself."""
-    place = domain.location
-    if domain.declared.platform == KUBEVIRT:  # it points into the metadata
-        return place
-    return Location(place.target, place.file, place.line, f"{place.xpath or '/domain'}/metadata")
 
 
 def _problem(given: dict[str, str], known: Sequence[str]) -> str | None:

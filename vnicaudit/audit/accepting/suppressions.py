@@ -14,19 +14,15 @@ from itertools import chain
 import msgspec
 
 from vnicaudit.audit.accepting import stale
-from vnicaudit.audit.accepting.suppression import SubjectIdentity, Suppression, from_metadata
+from vnicaudit.audit.accepting.own_entries import OwnEntries, OwnTexts, texts_of
+from vnicaudit.audit.accepting.suppression import SubjectIdentity, Suppression
 from vnicaudit.audit.judging import macs
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
-from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Finding
 from vnicaudit.model.refs import ConfigRef, DomainRef, FlavorRef, ImageRef, NicRef, Ref, mac_of
 from vnicaudit.model.report import Audited, Suppressed
 from vnicaudit.model.server import CloudServer
-
-MAX_PER_DOMAIN = 256
-"""More suppressions than this in one domain are not read: a definition may come from anywhere."""
-
-IN_METADATA = "the domain's metadata"
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -73,30 +69,34 @@ class Suppressor:
         self._judged: set[int] = set()
         self._undecided: set[int] = set()
 
-    def apply(self, audited: Audited, domain: Domain | None) -> Audited:
+    def apply(
+        self, audited: Audited, domain: Domain | None, own: OwnTexts | None = None
+    ) -> Audited:
         """Return the judgement with accepted findings moved to ``suppressed``, and with findings
-        about the domain's own suppressions added. ``domain`` None: a host or a configuration.
+        about the suppressions added that stand with what was judged. ``domain`` None: a host or a
+        description; ``own``: what that says of itself (None: a domain's own words).
 
         Returns ``audited`` itself where there is nothing to do.
         """
-        if domain is not None and domain.suppressions:
-            audited = self._apply_own(audited, domain)
+        if own is None and domain is not None and (domain.suppressions or domain.comments):
+            own = texts_of(domain)
+        if own:
+            audited = self._apply_own(audited, own, domain)
         if not self._valid:
             return audited
         self._note(audited, domain)
         server = None if domain is None else domain.cloud
         return _moved(audited, self._valid, self._used.add, server)
 
-    def accept(self, audited: Audited, own: tuple[str, ...]) -> Audited:
-        """A judgement on several domains, which came when they had been judged: with what the
-        metadata of this one accept moved to ``suppressed``. What is wrong with those entries was
-        said before."""
+    def accept(self, audited: Audited, own: OwnTexts) -> Audited:
+        """A judgement on several domains or nodes, which came when they had been judged: with what
+        these texts accept moved to ``suppressed``. What is wrong with those entries was said
+        before."""
         if not own or not audited.findings:
             return audited
-        place = audited.findings[0].location
-        domain = Domain(audited.subject, DomainConfig(), place, uuid=audited.uuid, suppressions=own)
-        entries, _ = self._own_suppressions(domain)
-        return _moved(audited, tuple(enumerate(entries)), _unnoted, None, source=IN_METADATA)
+        entries = OwnEntries(own, self._catalogue, self._today).entries
+        valid = ((index, one.suppression) for index, one in enumerate(entries))
+        return _moved(audited, tuple(valid), _unnoted, None)
 
     @property
     def usage(self) -> Usage:
@@ -132,37 +132,23 @@ class Suppressor:
     def _selected(self, entry: Suppression) -> bool:
         return any(entry.covers(rule) for rule in self._rules)
 
-    def _apply_own(self, audited: Audited, domain: Domain) -> Audited:
-        entries, extra = self._own_suppressions(domain)
+    def _apply_own(self, audited: Audited, own: OwnTexts, domain: Domain | None) -> Audited:
+        found = OwnEntries(own, self._catalogue, self._today)
+        valid = tuple((index, one.suppression) for index, one in enumerate(found.entries))
         used: set[int] = set()
-        audited = _moved(
-            audited, tuple(enumerate(entries)), used.add, domain.cloud, source=IN_METADATA
-        )
-        for index, entry in enumerate(entries):
-            if index in used or not self._selected(entry) or self._may_come_later(entry, domain):
+        server = None if domain is None else domain.cloud
+        audited = _moved(audited, valid, used.add, server)
+        problems = found.problems
+        for index, (entry, sole) in enumerate(found.entries):
+            if index in used or not sole or not self._selected(entry):
                 continue
-            if not self._is_undecided(entry, audited, domain):
-                extra.append(stale.unused(entry, _ref_in(entry, domain), judged=True))
-        if not extra:
+            later = self._may_come_later(entry, domain)
+            if not later and not self._is_undecided(entry, audited, domain):
+                about = _ref_in(entry, domain) or own.about
+                problems.append(stale.unused(entry, about, judged=True))
+        if not problems:
             return audited
-        return msgspec.structs.replace(audited, findings=(*audited.findings, *extra))
-
-    def _own_suppressions(self, domain: Domain) -> tuple[list[Suppression], list[Finding]]:
-        """The domain's own suppressions that hold, and findings about those that do not."""
-        entries: list[Suppression] = []
-        extra: list[Finding] = []
-        for raw in domain.suppressions[:MAX_PER_DOMAIN]:
-            entry = from_metadata(raw, domain, self._catalogue)
-            if isinstance(entry, str):
-                extra.append(stale.invalid(entry, domain))
-            elif entry.expired(self._today):
-                extra.append(stale.expired(entry, _ref_in(entry, domain)))
-            else:
-                entries.append(entry)
-        if len(domain.suppressions) > MAX_PER_DOMAIN:
-            problem = f"more than {MAX_PER_DOMAIN} in one domain; the others are not read"
-            extra.append(stale.invalid(problem, domain))
-        return entries, extra
+        return msgspec.structs.replace(audited, findings=(*audited.findings, *problems))
 
     def _note(self, audited: Audited, domain: Domain | None) -> None:
         """Remember which suppressions of the settings this judgement was about."""
@@ -172,17 +158,20 @@ class Suppressor:
                 if self._is_undecided(entry, audited, domain):
                     self._undecided.add(index)
 
-    def _may_come_later(self, entry: Suppression, domain: Domain) -> bool:
-        """True where a rule that compares NICs after everything has been read may still yield a
-        finding that this entry accepts."""
-        if not any(entry.covers(rule) and self._compares(rule) for rule in self._rules):
+    def _may_come_later(self, entry: Suppression, domain: Domain | None) -> bool:
+        """True where a rule that compares NICs, or compute nodes, after everything has been read
+        may still yield a finding that this entry accepts."""
+        scope = "site" if domain is None else "mac"
+        if not any(entry.covers(rule) and self._compares(rule, scope) for rule in self._rules):
             return False
+        if domain is None:
+            return True
         compared = macs.nics_seen(domain, domain.location.target)
         return any(entry.mac in (None, nic.mac) for nic in compared)
 
-    def _compares(self, rule: str) -> bool:
-        """True where a rule compares NICs after everything has been read."""
-        return "mac" in self._catalogue.listed(rule).scopes
+    def _compares(self, rule: str, scope: str) -> bool:
+        """True where a rule judges in this scope, after everything has been read."""
+        return scope in self._catalogue.listed(rule).scopes
 
     def _needs_live(self, rule: str) -> bool:
         """True where a rule needs live facts, which a definition alone cannot give."""
@@ -226,12 +215,9 @@ def _moved(
     entries: tuple[tuple[int, Suppression], ...],
     note: Callable[[int], None],
     server: CloudServer | None,
-    *,
-    source: str = "",
 ) -> Audited:
     """``audited`` with each finding that an entry matches moved; ``note`` gets the indices of all
-    entries that match, not only of the first. ``server``: which one of OpenStack was judged.
-    ``source`` empty: where the entry stands."""
+    entries that match, not only of the first. ``server``: which one of OpenStack was judged."""
     whom = SubjectIdentity.of(audited, server)
     kept: list[Finding] = []
     moved: list[Suppressed] = []
@@ -240,8 +226,7 @@ def _moved(
         for index, _entry in matching:
             note(index)
         if matching:
-            entry = matching[0][1]
-            moved.append(Suppressed(finding, entry.reason, source or str(entry.location)))
+            moved.append(_suppressed(finding, matching[0][1]))
         else:
             kept.append(finding)
     if not moved:
@@ -266,9 +251,13 @@ def _ref(entry: Suppression) -> Ref:
     return DomainRef(name, entry.uuid)
 
 
-def _ref_in(entry: Suppression, domain: Domain) -> Ref:
-    """The NIC of a domain that an entry of its own names by its MAC address; else the domain."""
-    for nic in domain.nics:
-        if entry.mac is not None and nic.mac == entry.mac:
-            return domain.ref_of(nic)
-    return domain.ref
+def _suppressed(finding: Finding, entry: Suppression) -> Suppressed:
+    until = "" if entry.until is None else entry.until.isoformat()
+    return Suppressed(finding, entry.reason, entry.source, entry.owner or "", until)
+
+
+def _ref_in(entry: Suppression, domain: Domain | None) -> Ref | None:
+    """The NIC of a domain that an entry of its own names by its MAC address; None: none."""
+    if domain is None or entry.mac is None:
+        return None
+    return next((domain.ref_of(nic) for nic in domain.nics if nic.mac == entry.mac), None)

@@ -55,7 +55,7 @@ def _refused_type(emulated: EmulatedNic) -> str | None:
     if nic.model is not None and nic.model not in VIRTIO:
         # qemuValidateDomainDeviceDefNetwork: "invalid model for interface of type '…'"
         shown = shown_model(nic.model)
-        return f"libvirt refuses {shown} on type='{nic.type}', which takes virtio only"
+        return f"libvirt refuses {shown} on type='{nic.type}', which accepts only virtio"
     if nic.type == "vdpa":
         return _without_vdpa("libvirt", host.libvirt_version, VDPA_LIBVIRT) or _without_vdpa(
             "QEMU", host.qemu_version, VDPA_QEMU
@@ -82,7 +82,7 @@ def _refused_model(emulated: EmulatedNic, model: str | None) -> str | None:
     if written is not None and is_misspelt(emulated.nic.refused):
         return f"libvirt refuses the name {shown_model(written)}"
     if written is not None and written not in QEMU_MODELS:
-        return f"{shown_model(written)} is no NIC model of QEMU: does not start"
+        return f"{shown_model(written)} is not a QEMU NIC model: does not start"
     for name in (written, model):
         if name is not None and _runs_all_the_same(emulated, name):
             continue
@@ -107,7 +107,7 @@ def _runs_all_the_same(emulated: EmulatedNic, model: str) -> bool:
 def _declared(model: str) -> Resolved[str]:
     name = model_of_driver(model)
     same = name == model
-    reason = "as declared" if same else f"libvirt hands it to QEMU as it is: -device {model}"
+    reason = "as declared" if same else f"libvirt passes it to QEMU unchanged: -device {model}"
     return Resolved(model, name, reason)
 
 
@@ -118,8 +118,8 @@ def _default(emulated: EmulatedNic) -> Resolved[str]:
         return Resolved(None, "virtio", f"libvirt's default for type='{nic.type}' since {since}")
     if arch is None:
         reason = (
-            "no model and no architecture declared: x86 would make it rtl8139, s390x virtio; the "
-            "architecture of the host or libvirt's dumpxml would tell"
+            "no model and no architecture declared: rtl8139 on x86, virtio on s390x; the "
+            "architecture of the host or libvirt's dumpxml would show it"
         )
         return Resolved(None, None, reason, UNKNOWN)
     where = f"{arch} {domain.machine or ''}".strip()

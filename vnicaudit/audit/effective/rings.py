@@ -119,9 +119,9 @@ def _inferred(
 def _cut_reason(emulated: EmulatedNic, limit: int) -> str:
     version = emulated.host.qemu_version
     if version is not None:
-        return f"QEMU {version} cuts it down silently"
+        return f"QEMU {version} silently reduces it"
     kind = emulated.nic.actual_type or emulated.nic.type
     return (
-        f"type='{kind}' has {limit} at most: QEMU before 8.1 cuts it down silently, later "
-        "ones do not start"
+        f"type='{kind}' has {limit} at most: QEMU before 8.1 silently reduces it, later ones do "
+        "not start"
     )

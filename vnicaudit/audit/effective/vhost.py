@@ -42,7 +42,7 @@ def _inferred(
     if (reason := _impossible(emulated, model)) is not None:
         return ResolvedFact(Resolved(declared, False, reason))
     if nic.actual_type is None:
-        reason = f"type='{nic.type}': the network's definition would tell what it is connected to"
+        reason = f"type='{nic.type}': the network's definition would show what it is connected to"
         return ResolvedFact(Resolved(declared, None, reason, UNKNOWN))
     return _by_device(emulated, declared)
 
@@ -52,14 +52,14 @@ def _by_device(emulated: EmulatedNic, declared: bool | None) -> ResolvedFact[boo
     found = has_device(emulated.nic, emulated.host)
     if found is None:
         reason = (
-            "the definition never proves it; QEMU's command line or its open descriptors would tell"
+            "the definition does not prove it; QEMU's command line or its open descriptors would"
         )
         return ResolvedFact(Resolved(declared, None, reason, UNKNOWN))
     if found:
         reason = f"the host has {device}; libvirt uses it for KVM"
         return ResolvedFact(Resolved(declared, True, reason))
     if emulated.tuned and declared:
-        reason = f"the host has no {device}, which name='vhost' demands: does not start"
+        reason = f"the host has no {device}, which name='vhost' requires: does not start"
         return ResolvedFact(Resolved(declared, False, reason), refused=True)
     reason = f"the host has no {device}: QEMU copies every packet"
     return ResolvedFact(Resolved(declared, False, reason))
@@ -77,8 +77,8 @@ def _impossible(emulated: EmulatedNic, model: str) -> str | None:
         return f"type='{nic.actual_type}' never uses vhost-net"
     if domain.type not in KVM_DOMAINS:
         return (
-            f"domain type='{domain.type}': libvirt opens vhost-net for KVM only, "
-            "and says nothing when name='vhost' asks for it"
+            f"domain type='{domain.type}': libvirt opens vhost-net for KVM only, and silently "
+            "ignores name='vhost'"
         )
     if nic.driver_name == "qemu" and emulated.tuned:
         return "switched off by <driver name='qemu'/>"

@@ -124,7 +124,7 @@ def _not_seen(domain: Domain) -> str:
         )
     if domain.declared.manifest is not None:
         return "a manifest is not what runs: virsh dumpxml in the virt-launcher pod would tell"
-    return "no process or log of it was read; /proc of the hypervisor would tell"
+    return "no process or log of it was read (/proc on the hypervisor has it)"
 
 
 def _host(domain: Domain, host: HostConfig) -> Layer:
@@ -137,5 +137,5 @@ def _host(domain: Domain, host: HostConfig) -> Layer:
         text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
         facts.append(LayerFact(field.name, text, note=note))
     if not facts:
-        return Layer("Host", missing="a live connection on the hypervisor itself would tell")
+        return Layer("Host", missing="needs a live connection on the hypervisor itself")
     return Layer("Host", None, tuple(facts))

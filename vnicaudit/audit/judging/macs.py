@@ -205,6 +205,7 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
         identity_parts(domain, nic),
         domain.suppressions,
         domain.has_name,
+        domain.comments,
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from msgspec.structs import replace
 
+from vnicaudit.audit.reading.commented import with_comments
 from vnicaudit.audit.reading.contents import not_judged, read_all, readings
 from vnicaudit.audit.reading.error_boundary import guarded_file
 from vnicaudit.audit.reading.readers import (
@@ -27,10 +29,12 @@ from vnicaudit.model.report import PutAside, ReadError
 MAX_BYTES = 64 * 1024 * 1024
 """Larger files are not read (QEMU logs are read from their end)."""
 
+_ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
+
 PIPE_PATIENCE = 60.0
 """Seconds to wait for a pipe's writer to say something."""
 
-__all__ = ["MAX_BYTES", "FileKinds", "Item", "read_file", "read_stream", "shown_path"]
+__all__ = ["MAX_BYTES", "FileKinds", "Item", "read_file", "read_stream", "real_path", "shown_path"]
 
 
 class _Input(NamedTuple):
@@ -78,6 +82,14 @@ def shown_path(path: str) -> str:
     if path.isascii():
         return path
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def real_path(shown: str) -> str:
+    """The path of a file by the text that :func:`shown_path` makes of it."""
+    if "\\x" not in shown or os.path.lexists(shown):
+        return shown
+    whole = _ESCAPED.sub(lambda found: bytes.fromhex(found[1].decode()), os.fsencode(shown))
+    return os.fsdecode(whole)
 
 
 def read_stream(stream: BinaryIO, target: str, kinds: FileKinds) -> Iterator[Item]:
@@ -131,7 +143,8 @@ def _read_with(kind: FileKind, content: Content, file: _Input) -> Iterator[Item]
     empty = True
     lines: set[int] = set()
     # most files are one document: nothing to put together, and nothing beside it
-    for item in kind.read(content) if found.alone else read_all(found.parts):
+    items = kind.read(content) if found.alone else read_all(found.parts)
+    for item in with_comments(items, content, kind.notation):
         empty = False
         if isinstance(item, Domain):
             lines.add(item.location.line or 0)

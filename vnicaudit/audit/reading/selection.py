@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from vnicaudit.base.new_file import BEING_WRITTEN
+from vnicaudit.base.new_file import BACKUP, BEING_WRITTEN
 
 ALWAYS_EXCLUDED = (".git", ".hg", ".svn")
 """Where version control keeps its own files."""
@@ -69,7 +69,7 @@ class Selection(msgspec.Struct, frozen=True):
     def leaves_out(self, path: str) -> bool:
         """True for a file or folder, found in a folder, that is not looked at."""
         name = os.path.basename(path)
-        if name in ALWAYS_EXCLUDED or name.startswith(BEING_WRITTEN):
+        if name in ALWAYS_EXCLUDED or name.startswith(BEING_WRITTEN) or is_backup(name):
             return True
         return any(exclusion.has(path) for exclusion in self.exclusions)
 
@@ -86,6 +86,11 @@ class Selection(msgspec.Struct, frozen=True):
         """True where an unreachable entry of a folder matters: a folder always (its contents are
         unknown), a dangling link where its file would be read."""
         return not os.path.islink(path) or self.wants(path, named=False)
+
+
+def is_backup(name: str) -> bool:
+    """True for the name of a copy that ``--fix --backup`` made."""
+    return name.rstrip("0123456789").endswith(BACKUP)
 
 
 def places(path: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from vnicaudit.model.finding import Confidence
 FailOn = Literal["info", "low", "medium", "high", "error", "never"]
 
 _A_VERSION = r"^\s*v?[0-9]"
+_A_URL = r"^https?://[^\s/]"
 _NOT_EMPTY = r"\S"
 
 
@@ -165,7 +166,8 @@ class Settings(
         str | None, _key("Judge as if the hosts ran this QEMU.", "10.0", pattern=_A_VERSION)
     ] = None
     assume_libvirt: Annotated[
-        str | None, _key("Judge as if the hosts ran this libvirt.", "11.3", pattern=_A_VERSION)
+        str | None,
+        _key("Judge as if the hosts ran this libvirt version.", "11.3", pattern=_A_VERSION),
     ] = None
     nova_release: Annotated[
         str | None,
@@ -182,6 +184,15 @@ class Settings(
             "a file in the state folder. A password does not belong here: PGPASSFILE, or a "
             "service, has it.",
             "postgresql://audit@db.example.org/vnicaudit",
+        ),
+    ] = None
+    docs_url: Annotated[
+        str | None,
+        _key(
+            "Where you publish this documentation (a folder with `rules/VNIC001.html` in it): "
+            "reports for programs then link the page of each rule. Without it, no links.",
+            "https://docs.example.org/vnicaudit",
+            pattern=_A_URL,
         ),
     ] = None
     suppress: Annotated[

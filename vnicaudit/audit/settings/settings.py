@@ -27,6 +27,8 @@ from vnicaudit.model.version import Version
 _ELEMENT = re.compile(r"(?<!^suppress)\[\d+\]$")
 """The index of an element in msgspec's path: the key says enough."""
 
+_URL = re.compile(r"https?://[!-.0-~][!-~]*")
+
 _NAMES = ("domain", "image", "flavor")
 """Keys of a suppression of which one alone can be what a finding is about."""
 
@@ -167,6 +169,9 @@ def _check(source: SettingsFile, settings: Settings, catalogue: Catalogue) -> No
         except ValueError as error:
             raise source.error(f"{key}: {error}", key) from None
     _check_nova_release(source, settings.nova_release)
+    if settings.docs_url is not None and not _URL.fullmatch(settings.docs_url):
+        message = "docs-url: expected an address such as https://docs.example.org/vnicaudit"
+        raise source.error(message, "docs-url")
     for index, table in enumerate(settings.suppress):
         _check_rule(source, table.rule, f"suppress[{index}].rule", catalogue.ids)
         if not table.reason.strip():

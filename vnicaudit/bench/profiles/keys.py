@@ -71,7 +71,7 @@ class WorkloadTable(
     ] = ()
     generators: Annotated[
         tuple[Count, ...],
-        _key("Generator processes on the peer.", [1, 2], min_length=1),
+        _key("Number of generator processes on the peer.", [1, 2], min_length=1),
     ] = (1,)
     sizes: Annotated[
         tuple[int | str, ...],

@@ -80,7 +80,7 @@ class SingleFlip:
                 if head.decision is not None:
                     found.write_head(replace(head, decision=replace(head.decision, done=done)))
         except VnicauditError as error:
-            self._request.listener.says(f"what was done could not be noted: {error}")
+            self._request.listener.says(f"the result could not be recorded: {error}")
 
     def measurements(self) -> list[StoredMeasurement]:
         """The measurements that were begun so far."""

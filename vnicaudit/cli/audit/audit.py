@@ -28,14 +28,14 @@ Examples:
   vnicaudit audit openstack:prod --project web --project mail --zone az1
   vnicaudit audit openstack:prod qemu+ssh://cmp1/system nodes/cmp1/nova.conf
   vnicaudit audit definitions/ --severity high,error --group-by domain
-  vnicaudit audit definitions/ --format concise          a line for each finding
+  vnicaudit audit definitions/ --format concise          one line per finding
   vnicaudit audit definitions/ --view full               each finding with its fix
   vnicaudit audit definitions/ --format text --format sarif --output - --output vnic.sarif
   vnicaudit audit qemu:///system --assume-qemu 10.0      before an upgrade
   vnicaudit audit definitions/ --write-baseline known.json
-  vnicaudit audit definitions/ --baseline known.json     only what is new
+  vnicaudit audit definitions/ --baseline known.json     new findings only
   vnicaudit audit definitions/ --diff                    what --fix would change
-  vnicaudit audit qemu:///system --redact -o report.json to show to others
+  vnicaudit audit qemu:///system --redact -o report.json to share with others
 
 \b
 Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
@@ -50,8 +50,8 @@ file_options = group(
         "--changed-since",
         envvar="VNICAUDIT_CHANGED_SINCE",
         metavar="REV",
-        help="Only files that differ from this Git revision (its merge base with HEAD), untracked "
-        "ones too.",
+        help="Read only files changed since this Git revision (its merge base with HEAD), "
+        "including untracked files.",
     ),
     click.option(
         "--skip-unrecognised",
@@ -84,12 +84,12 @@ file_options = group(
 def command(options: AuditOptions, wiring: Wiring) -> int:
     """Audit virtual NICs and report findings.
 
-    A TARGET is a file or folder of libvirt domain XML, QEMU command lines, logs, ps output,
-    nova.conf, KubeVirt manifests, image or flavor definitions (recognised by content), - for
-    standard input, /proc for the QEMUs that run here, a libvirt URI, or openstack:CLOUD with a
-    name from clouds.yaml (openstack:envvars for the OS_* variables). Servers of a cloud are joined
-    with the domains and nova.conf of their hosts where those are given as well. Connections are
-    read-only; nothing is changed, but for files by --fix.
+    A TARGET is a file or folder (libvirt domain XML, QEMU command lines and logs, ps output,
+    nova.conf, KubeVirt manifests, image and flavor definitions; recognised by content), - for
+    standard input, /proc for the QEMU processes on this host, a libvirt URI, or openstack:CLOUD
+    with a name from clouds.yaml (openstack:envvars for the OS_* variables). If the hosts of a cloud
+    are targets as well, its servers are matched with their domains and nova.conf. Connections are
+    read-only, and only --fix changes files.
     """
     if not options.targets and not options.nova.nova_config:
         raise click.UsageError("Missing argument 'TARGET...'.")

@@ -30,6 +30,7 @@ from vnicaudit.cli.options.redaction import (
     redactor_of,
 )
 from vnicaudit.cli.options.sections import SectionedCommand
+from vnicaudit.cli.output.progress import Progress
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
@@ -43,7 +44,7 @@ Examples:
   vnicaudit explain qemu:///system --nic vnet3 --assume-qemu 10.0
   vnicaudit explain openstack:prod --domain web-1 --nic 0
   vnicaudit explain openstack:prod qemu+ssh://cmp1/system nodes/cmp1/nova.conf \\
-      --nic fa:16:3e:12:34:56                    all that has a say in a server's NIC"""
+      --nic fa:16:3e:12:34:56                    everything that affects a server's NIC"""
 
 
 class ExplainOptions(msgspec.Struct, frozen=True):
@@ -66,12 +67,12 @@ class ExplainOptions(msgspec.Struct, frozen=True):
     "--nic",
     required=True,
     metavar="MAC|INDEX|DEV",
-    help="Which NIC: its MAC address, its index in the domain (from 0), or its tap.",
+    help="NIC to explain: its MAC address, its index in the domain (from 0), or its tap.",
 )
 @click.option(
     "--domain",
     metavar="NAME|UUID",
-    help="Of which domain or server, where that is not clear.",
+    help="Domain or server of the NIC, if there are several candidates.",
 )
 @format_option
 @redaction_options
@@ -80,10 +81,10 @@ class ExplainOptions(msgspec.Struct, frozen=True):
 @pass_wiring
 @as_record(ExplainOptions)
 def command(options: ExplainOptions, wiring: Wiring) -> int:
-    """Show one virtual NIC layer by layer: who declares what, what wins and why, what is wrong.
+    """Explain one virtual NIC layer by layer: declared values, which one wins, and why.
 
-    TARGETs that are given together are joined: a server of OpenStack with nova.conf of its host,
-    with the domain that Nova made of it and with the QEMU that runs it.
+    Several TARGETs are combined: an OpenStack server with nova.conf of its host, with its libvirt
+    domain and with its QEMU process.
     """
     alone = replace(options.reading, jobs=1)
     redactor = redactor_of(options.redaction)
@@ -96,9 +97,11 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
         rules, reading.assumptions, suppressor, {}, wiring.platforms(), catalogue, regrades=True
     )
     work = ExplainWork(judge, reading.assumptions, options.nic, options.domain)
-    run = AuditRun(work, reading.options)
+    progress = Progress(enabled=not options.output.quiet)
+    run = AuditRun(work, reading.options, progress)
     for _ in run.items(options.targets):
         pass
+    progress.clear()
     style = screen_options(options.output)
     found, results = work.found, run.results
     if redactor is not None:
@@ -106,7 +109,7 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
         results = tuple(map(redactor.record, results))
     for number, explanation in enumerate(found):
         if options.format == "json":
-            emit(explanation_json(explanation))
+            emit(explanation_json(explanation, reading.settings.settings.docs_url or ""))
         else:
             emit("\n" * bool(number) + explanation_text(explanation, style))
     flush()

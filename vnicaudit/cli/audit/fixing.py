@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -40,6 +41,7 @@ class FixOptions(msgspec.Struct, frozen=True):
     fix: bool
     diff: bool
     include_unsafe: bool
+    backup: bool
 
 
 fix_options = group(
@@ -48,18 +50,24 @@ fix_options = group(
     click.option(
         "--fix",
         is_flag=True,
-        help="Fix in place what is safe to fix, in nova.conf, KubeVirt manifests and offline "
-        "domain XML; then report what is left.",
+        help="Apply safe fixes in place to nova.conf, KubeVirt manifests and offline domain XML, "
+        "then report the remaining findings.",
     ),
     click.option(
         "--diff",
         is_flag=True,
-        help="Print what --fix would change (with --fix: what it changes) instead of the report.",
+        help="Print the changes that --fix would make (with --fix: those it makes) instead of the "
+        "report.",
     ),
     click.option(
         "--include-unsafe",
         is_flag=True,
-        help="With --fix or --diff: fixes that may hurt a guest, too.",
+        help="With --fix or --diff: include fixes that may harm a guest.",
+    ),
+    click.option(
+        "--backup",
+        is_flag=True,
+        help="With --fix: keep a copy of each changed file beside it, FILE.vnicaudit.bak.",
     ),
 )
 """Options that change files, or show how they would change."""
@@ -71,6 +79,7 @@ class FixRequest(msgspec.Struct, frozen=True):
     write: bool = False
     diff: bool = False
     include_unsafe: bool = False
+    backup: bool = False
     color: Color = "auto"
     quiet: bool = False
 
@@ -102,10 +111,17 @@ def fixing_of(
     """The request that the options make. Raises UsageError where it cannot be done to these
     targets."""
     fixing = FixRequest(
-        options.fix, options.diff, options.include_unsafe, output.color, output.quiet
+        options.fix,
+        options.diff,
+        options.include_unsafe,
+        options.backup,
+        output.color,
+        output.quiet,
     )
     if fixing.include_unsafe and not fixing.is_on:
         raise UsageError("--include-unsafe says what --fix and --diff do: give one of them")
+    if fixing.backup and not fixing.write:
+        raise UsageError("--backup copies what --fix changes: give --fix")
     if fixing.is_on and nova.nova_config:
         raise UsageError("--fix and --diff take files as TARGETs, not by --nova-config")
     for target in targets if fixing.is_on else ():
@@ -154,6 +170,7 @@ def fix(
         writer,
         include_unsafe=fixing.include_unsafe,
         write=fixing.write,
+        backup=fixing.backup,
         targets=names,
     )
     for one in found:
@@ -174,6 +191,8 @@ class _FixReport:
         self._paint = Paint(color=use_color(fixing.color, to_terminal=stream().isatty()))
         self._problems = self._files = self._refused = self._unsafe = 0
         self._owned: Counter[str] = Counter()
+        self._backups = 0
+        self._backup = ""
         self._not_fixed: list[NotFixed] = []
 
     def take(self, one: FileFixed) -> None:
@@ -186,6 +205,9 @@ class _FixReport:
         self._problems += one.changes
         self._files += bool(one.changes)
         self._unsafe += one.unsafe
+        if one.backup:
+            self._backups += 1
+            self._backup = one.backup
         if one.error:
             self._tell_refused(f"{one.path}: not fixed: {one.error}")
         for refused in one.refused:
@@ -230,8 +252,21 @@ class _FixReport:
             would = "Fixed" if self._fixing.write else "Would fix"
             problems = count(self._problems, "problem")
             _note(f"{would} {problems} in {count(self._files, 'file')}")
+        if self._backups:
+            _note(_way_back(self._backups, self._backup))
         if self._unsafe:
             _note(f"{self._unsafe:,} more with unsafe fixes (--include-unsafe)")
+
+
+def _way_back(copies: int, last: str) -> str:
+    """How many copies there are, and the command that brings the last file back."""
+    from vnicaudit.base.new_file import BACKUP
+    from vnicaudit.base.wording import count
+
+    path = last[: last.rindex(BACKUP)]
+    back = f"mv {shlex.quote(last)} {shlex.quote(path)}"
+    which = "the way back" if copies == 1 else "the way back for the last one"
+    return f"Kept a copy of {count(copies, 'file')} (FILE{BACKUP}); {which}: {back}"
 
 
 def _note(text: str) -> None:

@@ -29,7 +29,8 @@ from vnicaudit.cli.options.redaction import (
     redactor_of,
 )
 from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stderr import Progress, tell
+from vnicaudit.cli.output.progress import Progress
+from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError, UsageError
@@ -55,7 +56,7 @@ Examples:
   vnicaudit nics definitions/ --format json
   vnicaudit nics definitions/ --wrong --sort worst
   vnicaudit nics qemu:///system --format csv > nics.csv
-  vnicaudit nics openstack:prod                all servers that this user may see
+  vnicaudit nics openstack:prod                all servers visible to this user
   vnicaudit nics qemu:///system --assume-qemu 10.0"""
 
 
@@ -87,13 +88,13 @@ class NicsOptions(msgspec.Struct, frozen=True):
 )
 @domain_option
 @owner_option
-@click.option("--wrong", is_flag=True, help="Show only domains with a NIC that is marked x or !.")
+@click.option("--wrong", is_flag=True, help="Show only domains that have a NIC marked x or !.")
 @click.option(
     "--sort",
     type=click.Choice(get_args(NicsOrder)),
     default="read",
     show_default=True,
-    help="Order of domains: as they are read, by name, or worst first.",
+    help="Order of domains: as read, by name, or worst first.",
 )
 @redaction_options
 @reading_options
@@ -101,9 +102,10 @@ class NicsOptions(msgspec.Struct, frozen=True):
 @pass_wiring
 @as_record(NicsOptions)
 def command(options: NicsOptions, wiring: Wiring) -> int:
-    """Show every virtual NIC: model, vhost, queues and rings, declared and effective.
+    """List every virtual NIC: model, vhost, queues and rings, declared and effective.
 
-    What cannot be known from the TARGET is shown as unknown; --verbose says what would tell.
+    Values that the TARGET does not show are listed as unknown; --verbose explains what would show
+    them.
     """
     owners = owners_of(options.owners, wiring.platforms())
     redactor = redactor_of(options.redaction)

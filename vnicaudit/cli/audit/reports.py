@@ -22,6 +22,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.model.report import (
     Audited,
+    ReportRequest,
     RuleInfo,
     RunEnd,
     RunInfo,
@@ -30,10 +31,10 @@ from vnicaudit.model.report import (
     Tool,
 )
 from vnicaudit.reports.audit.registry import writer
-from vnicaudit.reports.page.data import PageMemory
-from vnicaudit.reports.writer import Options, ReportWriter
+from vnicaudit.reports.writer import Options, Replacements, ReportWriter
 
 if TYPE_CHECKING:
+    from vnicaudit.model.page_memory import PageMemory
     from vnicaudit.reports.baseline import BaselineWriter
 
 
@@ -72,13 +73,14 @@ class Reports:
         request: AuditRequest,
         stack: ExitStack,
         memory: Callable[[], PageMemory] | None = None,
+        replacements: Replacements | None = None,
     ) -> None:
-        """``memory``: of a fleet, for reports that have a place for it. Raises UsageError where
-        one cannot be written."""
+        """``memory``: of a fleet, for reports that have a place for it. ``replacements``: how
+        findings are fixed in files. Raises UsageError where a report cannot be written."""
         self._request = request
         self._redactor = request.redactor
         self._baseline = _baseline(request)
-        opened = _outputs(request, self._baseline, memory)
+        opened = _outputs(request, self._baseline, memory, replacements)
         self._outputs = [(each, stack.enter_context(output)) for each, output in opened]
 
     @property
@@ -89,7 +91,7 @@ class Reports:
     def start(self, started: str) -> None:
         """Write the beginning."""
         tool = Tool("vnicaudit", __version__)
-        start = RunInfo(tool, started, lambda: _catalogue(self._request))
+        start = RunInfo(tool, started, lambda: _catalogue(self._request), _recorded(self._request))
         if self._redactor is not None:
             start = self._redactor.run(start)
         for one, output in self._outputs:
@@ -193,7 +195,10 @@ def _partial_baseline(place: str, kept: int) -> str:
 
 
 def _outputs(
-    request: AuditRequest, baseline: BaselineWriter | None, memory: Callable[[], PageMemory] | None
+    request: AuditRequest,
+    baseline: BaselineWriter | None,
+    memory: Callable[[], PageMemory] | None,
+    replacements: Replacements | None,
 ) -> Iterator[tuple[ReportWriter, ReportOutput]]:
     for name, place in request.outputs:
         screen = place == STDOUT
@@ -208,11 +213,29 @@ def _outputs(
             sort=request.sort,
             most=request.most,
             wordings=request.platforms.wordings,
+            docs_url=request.reading.settings.settings.docs_url or "",
+            replacements=replacements,
             memory=memory,
         )
         yield writer(name, options), ReportOutput(place, readable=name in READ_BY_OTHERS)
     if baseline is not None:
         yield baseline, ReportOutput(baseline.place)
+
+
+def _recorded(request: AuditRequest) -> ReportRequest:
+    """The request as a report records it: whatever may have kept a finding out of it."""
+    options, wanted = request.reading.options, request.finding_filter
+    patterns = {one for each in options.selection.exclusions for one in each.patterns}
+    return ReportRequest(
+        request.rules,
+        tuple(one for one in SEVERITIES if one in wanted.severities),
+        wanted.confidence,
+        tuple(sorted(wanted.owners)),
+        request.baseline_file,
+        tuple(sorted(patterns)),
+        options.selection.changed is not None,
+        tuple(filter(None, str(options.servers).split(", "))),
+    )
 
 
 def _catalogue(request: AuditRequest) -> tuple[RuleInfo, ...]:

@@ -23,6 +23,7 @@ from vnicaudit.cli.options.reading import (
 from vnicaudit.cli.options.redaction import RedactionOptions, redactor_of
 from vnicaudit.cli.options.reporting import ReportingOptions
 from vnicaudit.cli.output.files import check_different, formats_of
+from vnicaudit.cli.output.progress import Progress
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Confidence
 from vnicaudit.reports.audit.registry import formats
@@ -62,6 +63,7 @@ class AuditRequest(msgspec.Struct, frozen=True):
     fail_on: str
     fail_confidence: Confidence
     baseline: Baseline
+    baseline_file: str
     outputs: list[tuple[str, str]]
     write_baseline: str | None
     fixing: FixRequest
@@ -91,6 +93,7 @@ def request_of(
     )
     reporting = options.reporting
     settings = read.settings.settings
+    baseline = reporting.baseline or read.settings.baseline or ""
     fixing = fixing_of(options.fixes, options.output, options.nova, targets)
     chosen = formats_of(reporting.formats, reporting.outputs, formats())
     outputs = beside_diff(fixing, pairs(chosen, reporting.outputs), reporting.formats)
@@ -103,14 +106,15 @@ def request_of(
         selects_rules=bool(reporting.selected or reporting.ignored),
         fail_on="never" if reporting.exit_zero else reporting.fail_on or settings.fail_on,
         fail_confidence=reporting.fail_confidence or settings.fail_confidence,
-        baseline=_loaded_baseline(reporting.baseline or read.settings.baseline),
+        baseline=_loaded_baseline(baseline),
+        baseline_file=baseline,
         outputs=outputs,
         write_baseline=reporting.write_baseline,
         fixing=fixing,
         redactor=_redactor(options),
         color=options.output.color,
         finding_filter=filter_of(options.findings, platforms),
-        group_by=_grouping(reporting.group_by, outputs),
+        group_by=_grouping(reporting.group_by, outputs, targets),
         view=reporting.view,
         sort=reporting.sort,
         most=reporting.most,
@@ -119,7 +123,10 @@ def request_of(
     )
     _check_changed(request)
     _check_chosen(request)
+    progress = Progress(enabled=not request.quiet)
+    progress.waits_for_live(targets)
     every = expanded_targets(targets, platforms.targets, read.options.live)
+    progress.clear()
     return msgspec.structs.replace(request, targets=every)
 
 
@@ -133,7 +140,7 @@ def _redactor(options: AuditOptions) -> Redactor | None:
     return redactor_of(options.redaction)
 
 
-def _loaded_baseline(baseline: str | None) -> Baseline:
+def _loaded_baseline(baseline: str) -> Baseline:
     if not baseline:
         return {}
     from vnicaudit.audit.accepting.baseline import load_baseline
@@ -155,10 +162,15 @@ def _check_changed(request: AuditRequest) -> None:
             )
 
 
-def _grouping(group_by: str | None, outputs: list[tuple[str, str]]) -> str:
-    """Raises UsageError where no output can be grouped."""
+def _grouping(group_by: str | None, outputs: list[tuple[str, str]], targets: list[Target]) -> str:
+    """Raises UsageError where no output can be grouped, or no target tells by what."""
     if group_by and not any(name in ("text", "markdown") for name, _place in outputs):
         raise UsageError("--group-by is for --format text and markdown: others list each finding")
+    if group_by == "host" and targets and all(one.kind in ("path", "stdin") for one in targets):
+        raise UsageError(
+            "--group-by host: files do not say on which host a guest runs; use --group-by domain, "
+            "or audit the hosts or their cloud"
+        )
     return group_by or ""
 
 

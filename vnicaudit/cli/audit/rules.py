@@ -30,15 +30,15 @@ _EPILOG = """\b
 Examples:
   vnicaudit rules
   vnicaudit rules VNIC001
-  vnicaudit rules VNIC04                       all that begin so
+  vnicaudit rules VNIC04                       all rules with this prefix
   vnicaudit rules legacy-emulated-nic
-  vnicaudit rules nova                         all of a group
+  vnicaudit rules nova                         all rules of a group
   vnicaudit rules --format json
   vnicaudit rules --rules-dir our-rules ACME001
   vnicaudit rules test our-rules               run the cases of your own rules
 
 \b
-Exit codes: 0, of `rules test` 1 where a case fails; 2 usage, or what is no rule."""
+Exit codes: 0, 1 a case failed (`rules test`), 2 usage, or no such rule."""
 
 _TEST = "test"
 
@@ -72,8 +72,8 @@ class RulesOptions(msgspec.Struct, frozen=True):
 def command(options: RulesOptions, wiring: Wiring) -> int:
     """List the rules, or explain one: what is wrong, why it matters, how to fix it.
 
-    `vnicaudit rules test DIR` runs the cases of the rules in a directory. That runs the rules,
-    which are code.
+    `vnicaudit rules test DIR` runs the test cases of the rules in a directory. This executes the
+    code of the rules.
     """
     style, rule = screen_options(options.output), options.rule
     if rule == _TEST and options.folder is not None:

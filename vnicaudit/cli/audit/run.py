@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from datetime import date
+from functools import cache
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -22,16 +24,21 @@ from vnicaudit.cli.audit.reports import (
 )
 from vnicaudit.cli.audit.request import AuditRequest
 from vnicaudit.cli.options.finding_filters import options_of
-from vnicaudit.cli.output.stderr import Progress, tell
+from vnicaudit.cli.output.progress import Progress
+from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.report import Summary, TargetResult
 from vnicaudit.reports.audit.registry import load
+from vnicaudit.reports.writer import Replacements
+
+if TYPE_CHECKING:
+    from vnicaudit.remedy.offered import OfferedFixes
 
 
 def audit(request: AuditRequest) -> int:
     """Fix what is to be fixed, audit, report; the exit code."""
     with ExitStack() as stack:
-        reports = Reports(request, stack)
+        reports = Reports(request, stack, replacements=_replacements(request))
         judging = audit_work(request, regrades=False)
         done = fix(
             request.targets, request.fixing, judging, request.reading.options, request.platforms
@@ -39,7 +46,6 @@ def audit(request: AuditRequest) -> int:
         rows = any(load(name).NEEDS_ROWS for name, _place in request.outputs)
         work = audit_work(request, regrades=True, with_rows=rows)
         progress = Progress(enabled=not request.quiet)
-        progress.wait_for(request.targets)
         run = AuditRun(work, request.reading.options, progress, done.input)
         reports.start(timestamp("seconds"))
         products = run.items(target.name for target in request.targets)
@@ -57,6 +63,22 @@ def audit(request: AuditRequest) -> int:
     if done.refused and not end.is_partial:
         return RefusedError.exit_code
     return 0 if reports.writes_baseline and not end.is_partial else exit_code(run, request)
+
+
+def _replacements(request: AuditRequest) -> Replacements | None:
+    """How findings are fixed in files, for a report that asks: they are read again then. None
+    where the report is not to show what is in them."""
+    if request.redactor is not None:
+        return None
+
+    @cache
+    def offered() -> OfferedFixes:
+        # imported here: most reports do not ask
+        from vnicaudit.remedy.offered import OfferedFixes
+
+        return OfferedFixes(audit_work(request, regrades=False), request.platforms.writer)
+
+    return lambda finding: offered().of(finding)
 
 
 def audit_work(request: AuditRequest, *, regrades: bool, with_rows: bool = False) -> AuditWork:

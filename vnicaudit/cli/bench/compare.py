@@ -26,7 +26,7 @@ Examples:
 
 \b
 Exit codes: 0 compared, 1 something regressed (--fail-on never: 0), 2 usage, or they
-cannot be compared, 4 too few runs count."""
+cannot be compared, 4 too few runs were valid."""
 
 
 class BenchCompareOptions(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class BenchCompareOptions(msgspec.Struct, frozen=True):
 @click.option(
     "--arms",
     metavar="A,B",
-    help="Which arm of each, where they have several.",
+    help="Arm of each measurement to compare, if it has several.",
 )
 @fail_on_option
 @report_options
@@ -55,11 +55,11 @@ class BenchCompareOptions(msgspec.Struct, frozen=True):
 @output_options
 @as_record(BenchCompareOptions)
 def command(options: BenchCompareOptions) -> int:
-    """Say what is better and what is worse in measurement B than in A.
+    """Compare measurement B with measurement A and show what got better or worse.
 
-    A and B are files of `bench run -o`, or names that `bench show` lists. They have to be of the
-    same work, tools and path; what else differs is told. Two measurements that were made one after
-    the other cannot tell drift from change: `bench run` with several arms can, and two arms of one
+    A and B are files from `bench run -o`, or names listed by `bench show`. They must have the same
+    workloads, tools and path; other differences are listed. Two separate measurements cannot
+    distinguish drift from a real change. `bench run` with several arms can, and two arms of one
     such run are judged by its own design.
     """
     from vnicaudit.bench.judging.comparable import warnings

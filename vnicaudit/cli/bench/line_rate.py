@@ -60,7 +60,8 @@ class BenchLineRateOptions(msgspec.Struct, frozen=True):
     "--speed",
     required=True,
     metavar="RATE",
-    help="Of the slowest physical link, as 25G or 100M. That of a virtual NIC says nothing.",
+    help="Speed of the slowest physical link, as 25G or 100M. The speed of a virtual NIC means "
+    "nothing.",
 )
 @click.option(
     "--mtu",
@@ -68,7 +69,7 @@ class BenchLineRateOptions(msgspec.Struct, frozen=True):
     default=1500,
     show_default=True,
     metavar="BYTES",
-    help="Of the interface that sends: inside of a tunnel.",
+    help="MTU of the sending interface, inside the tunnel if there is one.",
 )
 @click.option(
     "--encapsulation",
@@ -77,28 +78,31 @@ class BenchLineRateOptions(msgspec.Struct, frozen=True):
     show_default=True,
     help="Encapsulation of the packets.",
 )
-@click.option("--ipv6", is_flag=True, help="Packets are IPv6.")
-@click.option("--outer-ipv6", is_flag=True, help="Outer packets are IPv6.")
-@click.option("--no-timestamps", is_flag=True, help="TCP without timestamps (RFC 7323).")
+@click.option("--ipv6", is_flag=True, help="Assume IPv6 packets.")
+@click.option("--outer-ipv6", is_flag=True, help="Assume IPv6 outer packets.")
+@click.option("--no-timestamps", is_flag=True, help="Assume TCP without timestamps (RFC 7323).")
 @click.option(
     "--size",
     "sizes",
     type=int,
     multiple=True,
     metavar="BYTES",
-    help="Packets per second for frames of this size on the line, check sequence included. "
+    help="Show packets per second for frames of this size, including the frame check sequence. "
     "Repeatable.  [default: those of RFC 2544]",
 )
 @click.option(
-    "--goodput", metavar="RATE", help="Say what part of the line this is: 13.4G was measured."
+    "--goodput",
+    metavar="RATE",
+    help=("Show what share of the line rate this measured throughput is (13.4G)."),
 )
 @format_option
 @output_options
 @as_record(BenchLineRateOptions)
 def command(options: BenchLineRateOptions) -> int:
-    """Show what a line carries at best: TCP and UDP payload, and packets per second.
+    """Show a link's theoretical maximum: TCP and UDP payload, and packets per second.
 
-    A result of more than 97 % of that cannot tell two NICs apart: the line is what limits.
+    A result above 97 % of this maximum cannot show a difference between two NICs, because the link
+    is the limit.
     """
     from vnicaudit.reports.bench.line_rate import render, report, to_json
 

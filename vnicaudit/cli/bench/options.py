@@ -62,8 +62,8 @@ report_options = group(
         "formats",
         multiple=True,
         type=click.Choice(formats()),
-        help="Output format: gobench is for benchstat, k8s_netperf and perfkit are the documents "
-        "of those tools. Repeatable, in pairs with --output.  [default: text]",
+        help="Output format. gobench is for benchstat; k8s_netperf and perfkit are the formats of "
+        "those tools. Repeatable, one for each --output.  [default: text]",
     ),
     click.option(
         "-o",
@@ -72,14 +72,14 @@ report_options = group(
         multiple=True,
         metavar="FILE",
         type=click.Path(dir_okay=False, allow_dash=True),
-        help="Write a format to FILE; `-` is standard output. A single FILE ending in .json, .html "
-        "… without --format is written in that format, beside the text on standard output.",
+        help="Write a format to FILE; `-` is standard output. Without --format, a single FILE "
+        "ending in .json, .html … gets that format, and the text still goes to standard output.",
     ),
     click.option(
         "--charts",
         metavar="DIR|FILE",
         type=click.Path(),
-        help="Also draw charts: as SVG files in this folder, or all of them in one FILE.svg or "
+        help="Also draw charts, as SVG files in this folder or together in one FILE.svg or "
         "FILE.png (needs vnicaudit[charts]).",
     ),
 )
@@ -97,16 +97,16 @@ max_steal_option = click.option(
     "--max-steal",
     type=Number(min=0, max=100),
     metavar="PERCENT",
-    help="A run in which an end lost more of its CPU time does not count.  [default: the "
-    "profile's]",
+    help="Discard a run in which either end lost more than this share of CPU time to steal.  "
+    "[default: the profile's]",
 )
 
 max_cpu_wait_option = click.option(
     "--max-cpu-wait",
     type=Number(min=0, max=100),
     metavar="PERCENT",
-    help="A run in which a generator, a vhost worker or QEMU waited longer for a CPU does not "
-    "count.  [default: the profile's]",
+    help="Discard a run in which a generator, a vhost worker or QEMU waited for a CPU for more "
+    "than this share.  [default: the profile's]",
 )
 
 line_options = group(
@@ -115,8 +115,8 @@ line_options = group(
     click.option(
         "--line-rate",
         metavar="SPEED",
-        help="Speed of the slowest physical link of the path (25G): results are then also given "
-        "in per cent of what it can carry. A virtual NIC's own speed means nothing.",
+        help="Speed of the slowest physical link of the path (25G). Results are then also shown as "
+        "a percentage of what it can carry. The nominal speed of a virtual NIC means nothing.",
     ),
     click.option(
         "--encapsulation",
@@ -128,8 +128,8 @@ line_options = group(
     click.option(
         "--hypervisor",
         metavar="URL",
-        help="Endpoint of the host that runs the guest, whose CPU time is counted (`none`: do "
-        "not).  [default: the host of an agent:// target]",
+        help="Endpoint of the host that runs the guest, to measure its CPU time (`none`: do not).  "
+        "[default: the host of an agent:// target]",
     ),
 )
 """What is to be known of the wire."""

@@ -28,12 +28,12 @@ _EPILOG = """\b
 Examples:
   vnicaudit bench profiles
   vnicaudit bench profiles quick
-  vnicaudit bench profiles quick --verbose       … each workload in words
-  vnicaudit bench profiles ./web.toml            check one of your own
+  vnicaudit bench profiles quick --verbose       describe each workload
+  vnicaudit bench profiles ./web.toml            validate your own profile
   vnicaudit bench profiles --format json
 
 \b
-Exit codes: 0 in order, 2 there is no such profile, or a mistake in it."""
+Exit codes: 0 valid, 2 no such profile, or a mistake in it."""
 
 
 class BenchProfilesOptions(msgspec.Struct, frozen=True):
@@ -50,10 +50,10 @@ class BenchProfilesOptions(msgspec.Struct, frozen=True):
 @output_options
 @as_record(BenchProfilesOptions)
 def command(options: BenchProfilesOptions) -> int:
-    """List the profiles, or show one: its workloads, how it is judged, how long it takes.
+    """List the profiles, or show one: its workloads, how they are judged, and how long it takes.
 
-    PROFILE is the name of a shipped one, or the path of your own, which ends in .toml: a mistake
-    in it is told with its line. Times are estimates.
+    PROFILE is the name of a built-in profile, or the path of your own .toml file: mistakes in it
+    are reported with their line. Times are estimates.
     """
     from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
 

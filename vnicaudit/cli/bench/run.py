@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.adapters import GetAdapters
 
 _EPILOG = """\b
-A path is [NAME=]TARGET[,PEER]. TARGET is the end under test; PEER sends the load,
-from this machine where none is named. Both are endpoints: local, netns://NAME,
+A path is [NAME=]TARGET[,PEER]. TARGET is the end under test; PEER sends the load
+(default: this machine). Both are endpoints: local, netns://NAME,
 ssh://[user@]host[:port], docker://NAME, podman://NAME, kubectl://POD?namespace=…,
-agent://DOMAIN (inside a guest, through its guest agent). ?address=IP says where
-an endpoint is reached.
+agent://DOMAIN (inside a guest, through its guest agent). ?address=IP sets the
+address of an endpoint.
 
 \b
 Examples:
@@ -57,7 +57,7 @@ Examples:
 
 \b
 Exit codes: 0 measured, 1 something regressed (--fail-on never: 0), 2 usage, 4 an
-endpoint could not be reached or too few runs count, 130 interrupted."""
+endpoint could not be reached or too few runs were valid, 130 interrupted."""
 
 
 class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
@@ -86,73 +86,79 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     default="quick",
     show_default=True,
     metavar="NAME|FILE",
-    help="Profile to measure by: see `vnicaudit bench profiles`.",
+    help="Profile to measure with: see `vnicaudit bench profiles`.",
 )
 @click.option(
     "--arm",
     "arms",
     multiple=True,
     metavar="NAME=COMMAND",
-    help="Compare states of one path: the COMMAND, run at the target, brings the state about. The "
-    "first is the initial state; it is restored at the end. Repeatable.",
+    help="Compare states of one path: COMMAND, run at the target, sets the state. The first is the "
+    "initial state; it is restored at the end. Repeatable.",
 )
 @click.option(
     "--server",
     "states",
     multiple=True,
     metavar="NAME=COMMAND",
-    help="Command that brings the server into a state that the profile names. The first is the "
-    "initial state; it is restored at the end. Repeatable.",
+    help="Command that sets a server state named in the profile. The first is the initial state; "
+    "it is restored at the end. Repeatable.",
 )
 @click.option(
     "--beside",
     multiple=True,
     metavar="TARGET[,PEER]",
-    help="Run every workload on this target too, at the same time; judged by what all carry "
-    "together and by the least of them. For one PATH. Repeatable.",
+    help="Run every workload on this target at the same time, too. The total and the slowest "
+    "target are judged. For one PATH. Repeatable.",
 )
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="ENGINE.OPTION=VALUE",
-    help="An engine's option, in the place of the profile's: dnsperf.name='www.example.org A'. "
-    "Repeatable.",
+    help="Engine option, instead of the profile's: dnsperf.name='www.example.org A'. Repeatable.",
 )
-@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Note it. Repeatable.")
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help=("Label to store with the result. Repeatable."),
+)
 @click.option(
     "--only",
     multiple=True,
     metavar="PATTERN",
-    help="Only workloads whose id matches (`iperf3.tcp.*`). Repeatable.",
+    help="Run only workloads whose id matches (`iperf3.tcp.*`). Repeatable.",
 )
 @click.option(
     "--repeats",
     type=click.IntRange(min=1, max=100),
     metavar="N",
-    help="So many runs of each workload in each arm, in the place of the profile's looks.",
+    help="Number of runs of each workload in each arm, instead of the profile's looks.",
 )
 @click.option(
     "--seconds",
     type=Number(min=1, max=86_400),
     metavar="S",
-    help="Length of a run, in the place of the profile's.",
+    help="Length of a run, instead of the profile's.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(min=0, max=SEED_MAX),
     metavar="N",
-    help="For the order of the runs; kept with the result.  [default: drawn]",
+    help="Seed for the order of the runs; stored with the result.  [default: random]",
 )
 @fail_on_option
 @measuring_options
 @pass_wiring
 @as_record(BenchRunOptions)
 def command(options: BenchRunOptions, wiring: Wiring) -> int:
-    """Measure PATHs by a profile: one, several side by side, or one in several states.
+    """Measure one PATH, compare several, or compare several states of one, with a profile.
 
-    The order of the runs is random, one run is one sample, and what does not count is told by the
-    machines' state, never by its result. All is kept: see `vnicaudit bench show`.
+    The order of the runs is random, and one run is one sample. A run is discarded because of the
+    state of the machines, never because of its result. All results are stored: see `vnicaudit bench
+    show`.
     """
     from vnicaudit.bench.running.run import measurement_terms_of
     from vnicaudit.cli.bench.output import check_places, measure

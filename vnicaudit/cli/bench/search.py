@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _EPILOG = """\b
 Examples:
   vnicaudit bench search dns agent://ns1,ssh://root@gen1 --query 'www.example.org A'
-  vnicaudit bench search packets agent://web01            packets of 64 bytes a second
+  vnicaudit bench search packets agent://web01            64-byte packets per second
 
 \b
 Exit codes: 0 found, 2 usage, 4 an endpoint could not be reached, or nothing was
@@ -52,7 +52,7 @@ class BenchSearchOptions(MeasuringOptions, frozen=True, kw_only=True):
     "queries",
     multiple=True,
     metavar="'NAME TYPE'",
-    help="Query for the DNS server, which must know the answer. Repeatable.",
+    help="Query for the DNS server, which must be able to answer it. Repeatable.",
 )
 @click.option(
     "--generators",
@@ -60,14 +60,14 @@ class BenchSearchOptions(MeasuringOptions, frozen=True, kw_only=True):
     default=1,
     show_default=True,
     metavar="N",
-    help="Generator processes on the peer.",
+    help="Number of generator processes on the peer.",
 )
 @click.option(
     "--direction",
     type=click.Choice(["rx", "tx"]),
     default="rx",
     show_default=True,
-    help="Of packets, seen from the target.",
+    help="Direction of packets, seen from the target.",
 )
 @click.option(
     "--repeats",
@@ -75,16 +75,17 @@ class BenchSearchOptions(MeasuringOptions, frozen=True, kw_only=True):
     default=3,
     show_default=True,
     metavar="N",
-    help="So many searches: each is one noisy value.",
+    help="Number of searches; each gives one noisy value.",
 )
 @measuring_options
 @pass_wiring
 @as_record(BenchSearchOptions)
 def command(options: BenchSearchOptions, wiring: Wiring) -> int:
-    """Search for the highest rate at which at most 0.5 % is lost: of DNS queries that the target's
-    own server answers, or of UDP packets in frames of 64 bytes.
+    """Find the highest rate with at most 0.5 % loss.
 
-    What the generator could not send is never counted as lost; where it is the limit, that is said.
+    dns: queries to the target's own server. packets: UDP packets in 64-byte frames. What the
+    generator could not send never counts as lost. If the generator is the limit, the result says
+    so.
     """
     from vnicaudit.cli.bench.output import check_places, measure
 

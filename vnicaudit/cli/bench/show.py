@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 _EPILOG = """\b
 Examples:
-  vnicaudit bench show                                  what there is
+  vnicaudit bench show                                  list all measurements
   vnicaudit bench show 20261121-101500-3f2a
   vnicaudit bench show 20261121-101500-3f2a -o result.json
   vnicaudit bench show before.json --format gobench -o before.txt
-  vnicaudit bench show vcpus1.json vcpus2.json vcpus3.json   one table of them
-  vnicaudit bench show --table                          Mb/s and queries of all there is"""
+  vnicaudit bench show vcpus1.json vcpus2.json vcpus3.json   as one table
+  vnicaudit bench show --table                          all measurements as tables"""
 
 
 class BenchShowOptions(msgspec.Struct, frozen=True):
@@ -50,18 +50,19 @@ class BenchShowOptions(msgspec.Struct, frozen=True):
 @click.option(
     "--table",
     is_flag=True,
-    help="Only the medians, as a table for each kind of work: Mb/s and queries per second by NIC "
-    "and number of vCPUs, as text or Markdown. Without RUN, of all that are kept and ended.",
+    help="Show only the medians, as a table for each kind of workload: Mb/s and queries per second "
+    "by NIC and number of vCPUs, as text or Markdown. Without RUN: all stored, finished "
+    "measurements.",
 )
 @report_options
 @state_option
 @output_options
 @as_record(BenchShowOptions)
 def command(options: BenchShowOptions) -> int:
-    """List the measurements that are kept, newest first, or show (and convert) one of them.
+    """List stored measurements, newest first, or show (and convert) one of them.
 
-    Several at once are shown as tables of their medians (--table): a row for each NIC and number of
-    vCPUs, by state of the server and number of generators.
+    Several are shown as tables of their medians (--table): one row for each NIC and number of
+    vCPUs, by server state and number of generators.
     """
     from vnicaudit.cli.bench.output import check_places, write_reports
 

@@ -57,10 +57,9 @@ Examples:
   vnicaudit bench watch agent://web01,ssh://root@gen1 --once --fail-on-change   for a timer
 
 \b
-Exit codes: 0 measured, or skipped since another measurement was under way; 1 a
-loss of the margin or more was confirmed by this run (--once --fail-on-change);
-2 usage, 4 an endpoint could not be reached, or no run counts (--once), 130
-interrupted."""
+Exit codes: 0 measured, or skipped because another measurement was running; 1 this
+run confirmed a loss of the margin or more (--once --fail-on-change); 2 usage, 4 an
+endpoint could not be reached, or no run was valid (--once), 130 interrupted."""
 
 
 class BenchWatchOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +97,7 @@ class BenchWatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     metavar="PERIOD",
     help="Start a run in every PERIOD (`30m`, `2h`, `1d`; one minute to seven days).",
 )
-@click.option("--once", is_flag=True, help="Make one run and end: for systemd timers and cron.")
+@click.option("--once", is_flag=True, help="Measure once and exit: for systemd timers and cron.")
 @click.option(
     "--fail-on-change",
     is_flag=True,
@@ -108,14 +107,14 @@ class BenchWatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     "--metrics",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="After each run write metrics to FILE, for node_exporter's textfile collector.",
+    help="Write metrics to FILE after each run, for node_exporter's textfile collector.",
 )
 @click.option(
     "--keep",
     default="90d",
     show_default=True,
     metavar="PERIOD",
-    help="Remove runs of this path that are older (`30d` at least); `all`: remove none.",
+    help="Remove runs of this path that are older than this (at least `30d`); `all`: remove none.",
 )
 @max_steal_option
 @max_cpu_wait_option
@@ -125,10 +124,10 @@ class BenchWatchOptions(msgspec.Struct, frozen=True, kw_only=True):
 @pass_wiring
 @as_record(BenchWatchOptions)
 def command(options: BenchWatchOptions, wiring: Wiring) -> int:
-    """Measure PATH briefly in every period, and tell when its level changed.
+    """Measure PATH briefly at regular intervals, and report when its level changes.
 
-    A change is told once two looks in a row, six hours apart, have found it. Runs are kept with the
-    label `watch`, for as long as --keep says: see `vnicaudit bench show`.
+    A change is reported once two consecutive looks, six hours apart, have found it. Runs are stored
+    with the label `watch` for the time set by --keep: see `vnicaudit bench show`.
     """
     every = period_of(options.every)
     kept_for(options.keep)

@@ -19,13 +19,13 @@ from vnicaudit.errors import UsageError
 
 _EPILOG = """\b
 Examples:
-  vnicaudit completion install                 for the shell that you log in with
+  vnicaudit completion install                 for your login shell
   vnicaudit completion install --shell fish
   vnicaudit completion bash                    print the script
-  eval "$(vnicaudit completion bash)"          for this shell alone
+  eval "$(vnicaudit completion bash)"          for this shell session only
 
 \b
-Exit codes: 0, or 2 usage, or where the file could not be written."""
+Exit codes: 0, or 2 usage, or the file could not be written."""
 
 _ZSH_HINT = """\
 If Tab completes no command then, add this to {rc}:
@@ -50,14 +50,14 @@ class CompletionOptions(msgspec.Struct, frozen=True):
 @click.option(
     "--shell",
     type=click.Choice(SHELLS),
-    help="Install for this shell.  [default: the one that SHELL names]",
+    help="Shell to install for.  [default: the one in $SHELL]",
 )
 @output_options
 @as_record(CompletionOptions)
 def command(options: CompletionOptions) -> int:
-    """Print the completion script of a shell, or install it where that shell looks.
+    """Print the completion script for a shell, or install it where the shell finds it.
 
-    `install` writes one file below your home, says which one, and changes nothing else.
+    `install` writes one file below your home directory, prints its path, and changes nothing else.
     """
     program = click.get_current_context().find_root().command
     if options.action != "install":

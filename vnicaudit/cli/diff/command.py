@@ -18,13 +18,13 @@ _EPILOG = """\b
 Examples:
   vnicaudit audit qemu:///system -o today.json
   vnicaudit diff yesterday.json today.json
-  vnicaudit diff yesterday.json today.json -v            with what is still there
+  vnicaudit diff yesterday.json today.json -v            also findings that are still there
   vnicaudit diff yesterday.json today.json --fail-on high
   vnicaudit diff yesterday.json today.json -o change.md
 
 \b
 Exit codes: 0 nothing new, 1 a new or worse finding at or above --fail-on (hints of low confidence
-do not count), 2 usage, or a file that is no report, 4 NEW did not judge everything of OLD again."""
+do not count), 2 usage, or a file that is not a report, 4 NEW did not judge all of OLD again."""
 
 _FORMATS = ("text", "json", "csv", "markdown")
 
@@ -55,7 +55,7 @@ class DiffOptions(msgspec.Struct, frozen=True):
     "place",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Write it to FILE; - is standard output. Without --format the suffix tells the format.",
+    help="Write to FILE; - is standard output. Without --format, the suffix decides the format.",
 )
 @click.option(
     "--fail-on",
@@ -69,12 +69,13 @@ class DiffOptions(msgspec.Struct, frozen=True):
 def command(options: DiffOptions) -> int:
     """Compare two JSON reports: findings that are new, worse, gone or still there.
 
-    OLD and NEW are reports of `vnicaudit audit --format json`. A finding counts as gone only where
-    NEW read its target whole, judged its rule, and left out no finding by --severity, --owner,
-    --min-confidence or a baseline; otherwise it is listed as not judged again.
+    OLD and NEW are reports of `vnicaudit audit --format json`. A finding counts as gone only if NEW
+    read its target completely, judged its rule, and was not limited by --severity, --owner,
+    --min-confidence or a baseline. Otherwise it is listed as not judged again.
 
-    A report does not record --select, --ignore, --exclude and --changed-since: make both reports
-    with the same ones, or what they exclude from NEW counts as gone.
+    A report records which rules, files and servers were asked for, so what --select, --ignore,
+    --exclude and --changed-since kept out of NEW is not gone either. Reports of older releases
+    record none of this.
     """
     from vnicaudit.cli.diff.compare import compared, notes, read_report
     from vnicaudit.cli.diff.output import FORMATS, differences

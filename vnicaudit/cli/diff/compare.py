@@ -7,16 +7,19 @@ whole, judged its rule and left nothing out: a host that did not answer has not 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import PurePath
 from typing import Literal
 
 import msgspec
 
 from vnicaudit.audit.accepting.baseline import MAX_BYTES
 from vnicaudit.base.opening import as_usage_error, open_regular
+from vnicaudit.base.wording import count
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.finding import SEVERITIES
-from vnicaudit.model.report import REPORT_SCHEMA
+from vnicaudit.model.report import REPORT_SCHEMA, ReportRequest
 from vnicaudit.reports.report_file import FileCrashed, FileFinding, FileSkipped, Report
 
 State = Literal["new", "worse", "unknown", "gone", "accepted", "still"]
@@ -26,7 +29,7 @@ STATES: tuple[State, ...] = ("new", "worse", "unknown", "gone", "accepted", "sti
 class ReportDifference(msgspec.Struct, frozen=True):
     """One finding, as the newer report has it, or as the older one had it. ``before``: the
     severity in the older report, empty where it has none. ``reason``: why it is unknown or
-    accepted."""
+    accepted; of a new one, why the older report could not have it."""
 
     state: State
     finding: FileFinding
@@ -65,8 +68,19 @@ def notes(old: Report, new: Report) -> Iterator[str]:
                 f"{name} was made with --severity, --owner, --min-confidence or a baseline: "
                 f"{hidden:,} of its findings {'are' if hidden != 1 else 'is'} not in it"
             )
+    yield from _rule_notes(old.request, new.request)
     if old.tool.version != new.tool.version:
         yield f"written by vnicaudit {old.tool.version} and {new.tool.version}: rules may differ"
+
+
+def _rule_notes(old: ReportRequest | None, new: ReportRequest | None) -> Iterator[str]:
+    if old is None or new is None:
+        return
+    for name, fewer, more in (("OLD", old, new), ("NEW", new, old)):
+        missing = [rule for rule in more.rules if rule not in fewer.rules]
+        if missing:
+            which = ", ".join(missing[:_NAMED]) + (", …" if len(missing) > _NAMED else "")
+            yield f"{name} did not run {count(len(missing), 'rule')} of the other report: {which}"
 
 
 def _left_out(report: Report) -> int:
@@ -79,7 +93,7 @@ def _of_new(old: Report, new: Report) -> Iterator[ReportDifference]:
     for finding in new.findings:
         severity = before.get(finding.fingerprint)
         if severity is None:
-            yield ReportDifference("new", finding)
+            yield ReportDifference("new", finding, reason=_did_not_run(finding, old.request, "OLD"))
         elif SEVERITIES.index(severity) < SEVERITIES.index(finding.severity):
             yield ReportDifference("worse", finding, severity)
         else:
@@ -90,7 +104,7 @@ def _of_old(old: Report, new: Report) -> Iterator[ReportDifference]:
     """The findings that the newer report does not have."""
     after = {one.fingerprint for one in new.findings}
     accepted = {one.finding.fingerprint: one.reason for one in new.suppressed}
-    unread = _Unjudged(new)
+    unread = _Unjudged(old, new)
     for finding in old.findings:
         if finding.fingerprint in after:
             continue
@@ -105,20 +119,26 @@ def _of_old(old: Report, new: Report) -> Iterator[ReportDifference]:
 
 
 _FILTERED = "perhaps left out of NEW by its filter or baseline"
+_NAMED = 10
+"""Rules in a note."""
+_HIDDEN = "*"
+"""In a redacted report, in place of a value."""
 
 _Subject = tuple[str | None, str | None]
 """Name and UUID of what a finding is about."""
 
 
 class _Unjudged:
-    """The targets that a report did not read whole, the rules it did not judge, and how many
-    findings it leaves out."""
+    """The targets that the newer report did not read whole, the rules it did not judge, and what
+    it was not asked for."""
 
-    def __init__(self, report: Report) -> None:
-        self._left_out = _left_out(report)
-        self._targets = {one.target: one for one in report.targets}
+    def __init__(self, old: Report, new: Report) -> None:
+        self._left_out = _left_out(new)
+        self._request = new.request
+        self._servers = () if old.request is None else old.request.servers
+        self._targets = {one.target: one for one in new.targets}
         self._skipped: dict[_Subject, list[FileSkipped | FileCrashed]] = {}
-        unjudged: list[FileSkipped | FileCrashed] = [*report.skipped, *report.crashed]
+        unjudged: list[FileSkipped | FileCrashed] = [*new.skipped, *new.crashed]
         for one in unjudged:
             self._skipped.setdefault(_subject(one), []).append(one)
 
@@ -133,7 +153,42 @@ class _Unjudged:
             is_of = one.rule == finding.rule or one.rule.startswith("*")
             if is_of and one.nic.mac in (None, finding.nic.mac):
                 return one.needs if isinstance(one, FileSkipped) else one.error
-        return _FILTERED if self._left_out else ""
+        return (
+            _did_not_run(finding, self._request, "NEW")
+            or self._not_selected(finding)
+            or (_FILTERED if self._left_out else "")
+        )
+
+    def _not_selected(self, finding: FileFinding) -> str:
+        """Why a file or server was not read; empty where nothing was left out."""
+        asked, file = self._request, finding.location.file
+        if asked is None:
+            return ""
+        if file is None:
+            is_other = asked.servers != self._servers or _HIDDEN in asked.servers
+            words = ", ".join(asked.servers)
+            return f"NEW has only some servers ({words})" if asked.servers and is_other else ""
+        if asked.changed_since:
+            return "NEW has only files that changed (--changed-since)"
+        excluded = next((one for one in asked.exclude if _excludes(one, file)), "")
+        return f"not read for NEW (--exclude {excluded})" if excluded else ""
+
+
+def _excludes(pattern: str, file: str) -> bool:
+    """True where a pattern may leave out a file, wherever that was seen from."""
+    pattern = pattern.removeprefix("./").rstrip("/")
+    path = PurePath(file)
+    if "/" not in pattern:
+        return any(fnmatchcase(part, pattern) for part in path.parts)
+    places = (str(path), *map(str, path.parents))
+    return any(fnmatchcase(f"/{one}", f"*/{pattern.lstrip('/')}") for one in places)
+
+
+def _did_not_run(finding: FileFinding, asked: ReportRequest | None, name: str) -> str:
+    """A sentence where a report was made without the rule of a finding; else empty."""
+    if asked is None or finding.rule.startswith("SUPP") or finding.rule in asked.rules:
+        return ""
+    return f"{finding.rule} did not run for {name} (--select, --ignore)"
 
 
 def _subject(one: FileFinding | FileSkipped | FileCrashed) -> _Subject:

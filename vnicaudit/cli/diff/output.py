@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
 from vnicaudit.base.wording import count
 from vnicaudit.cli.diff.compare import STATES, ReportDifference, State
-from vnicaudit.reports.history.lines import table
+from vnicaudit.reports.findings.finding_text import SEVERITY
+from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.report_file import FileNicRef
 from vnicaudit.reports.safe import markdown, safe
+from vnicaudit.reports.table.columns import padded_cell
 from vnicaudit.reports.table.csv import lines
 from vnicaudit.reports.table.markdown import table_text
 from vnicaudit.reports.table.model import Part, Row, Table
-from vnicaudit.reports.wrap import wrap
+from vnicaudit.reports.wrap import Piece, fold, wrap
 from vnicaudit.reports.writer import Options
 
-SCHEMA = "vnicaudit.diff/1"
+SCHEMA: Literal["vnicaudit.diff/1"] = "vnicaudit.diff/1"
 
 _TITLES: dict[State, str] = {
     "new": "new",
@@ -33,7 +36,7 @@ _TITLES: dict[State, str] = {
 class ReportDifferences(msgspec.Struct, frozen=True):
     """``vnicaudit.diff/1``: ``counts`` by state, what to know, and every finding."""
 
-    schema: str
+    schema: Literal["vnicaudit.diff/1"]
     old: str
     new: str
     counts: dict[State, int]
@@ -52,14 +55,15 @@ def differences(
 
 def as_text(one: ReportDifferences, options: Options) -> Iterator[str]:
     """The counts first, then each state; what is still there only where ``verbose`` asks."""
+    paint = Paint(color=options.color)
     yield wrap(_summary(one), options.width, "", "  ")
     for note in one.notes:
         yield wrap(safe(f"Note: {note}"), options.width, "", "  ")
     for state in STATES:
-        rows = [_row(each) for each in one.findings if each.state == state]
-        if rows and (state != "still" or options.verbose):
-            yield f"\n{_TITLES[state].capitalize()}:\n"
-            yield from table(_HEADS, rows, options)
+        found = [each for each in one.findings if each.state == state]
+        if found and (state != "still" or options.verbose):
+            yield f"\n{paint('name', _TITLES[state].capitalize())}:\n"
+            yield from (_entry(each, options.width, paint) for each in found)
 
 
 def as_json(one: ReportDifferences, options: Options) -> Iterator[str]:
@@ -95,6 +99,18 @@ FORMATS: dict[str, Callable[[ReportDifferences, Options], Iterator[str]]] = {
 }  # fmt: skip
 
 _HEADS = ("severity", "rule", "about", "NIC", "where", "problem")
+
+
+def _entry(one: ReportDifference, width: int, paint: Paint) -> str:
+    """A finding on as many lines as it takes: which, about what and where; the problem."""
+    severity, rule, *more, problem = _row(one)
+    style = one.finding.severity
+    pieces = [
+        padded_cell(Part(severity, style=style), SEVERITY, paint),
+        Piece(rule, paint("name", rule)),
+    ]
+    pieces.extend(Piece(word, word) for word in map(safe, more) if word)
+    return fold(pieces, width, "  ", "    ", "  ") + wrap(safe(problem), width, "    ", "    ")
 
 
 def _row(one: ReportDifference) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from textwrap import wrap
+from typing import Literal
 
 import click
 import msgspec
@@ -24,17 +25,17 @@ from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import TargetError
 from vnicaudit.reports.safe import safe
 
-SCHEMA = "vnicaudit.doctor/1"
+SCHEMA: Literal["vnicaudit.doctor/1"] = "vnicaudit.doctor/1"
 
 _EPILOG = """\b
 Examples:
   vnicaudit doctor                  before the first audit
-  sudo vnicaudit doctor             as the user that would run it
+  sudo vnicaudit doctor             as the user who will run the audit
   vnicaudit doctor -q               problems only
   vnicaudit doctor --format json
 
 \b
-Exit codes: 0, or 4 where something that is here would not be judged."""
+Exit codes: 0, or 4 if something on this machine would not be judged."""
 
 _MARKS = {"ok": "ok", "absent": "-", "problem": "problem"}
 _INDENT = " " * 26
@@ -51,7 +52,7 @@ class DoctorOptions(msgspec.Struct, frozen=True):
 class DoctorReport(msgspec.Struct, frozen=True):
     """``vnicaudit.doctor/1``. ``complete``: an audit from here would judge all that there is."""
 
-    schema: str
+    schema: Literal["vnicaudit.doctor/1"]
     version: str
     complete: bool
     checks: tuple[DoctorCheck, ...]
@@ -63,10 +64,10 @@ class DoctorReport(msgspec.Struct, frozen=True):
 @output_options
 @as_record(DoctorOptions)
 def command(options: DoctorOptions) -> int:
-    """Check what can be audited from this machine, and say what would not be judged and why.
+    """Check what can be audited from this machine, and show what would not be judged and why.
 
-    Looks at the optional packages, libvirt's sockets, QEMU in /proc, /dev/vhost-net, clouds.yaml
-    and the state directory. Nothing is connected to and nothing is changed.
+    It checks the optional packages, libvirt's sockets, QEMU in /proc, /dev/vhost-net, clouds.yaml
+    and the state directory. It connects to nothing and changes nothing.
     """
     from vnicaudit.cli.doctor.machine_checks import is_complete
 

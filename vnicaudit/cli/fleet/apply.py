@@ -65,21 +65,21 @@ _NO_CLOUD = NovaManageOptions(None, "nova-manage", 60.0, 1, None)
 _EPILOG = """\b
 Examples:
   vnicaudit fleet apply plan.json -i fleet.toml --dry-run
-  vnicaudit fleet apply plan.json -i fleet.toml           define; in effect at the next power cycle
+  vnicaudit fleet apply plan.json -i fleet.toml           takes effect at the next power cycle
   vnicaudit fleet apply plan.json -i fleet.toml --limit zone_a --yes
   vnicaudit fleet apply plan.json -i fleet.toml --mode restart --canary 2 --canary-by site \\
       --batch 10 --max-failures 3 --window 22:00-04:00 --yes
 
 \b
-A run that was interrupted is carried on by the same command; `vnicaudit rollback RUN` takes it
-back. A host where a change is half done stays locked until then. Hosts that did not answer, or
-that another operator holds, are told; the same command, when the run is over, does what is left.
+To resume an interrupted run, repeat the command; to undo it, use `vnicaudit rollback RUN`. A host
+with an unfinished change stays locked until then. Hosts that did not answer, or that another
+operator has locked, are listed; repeat the command after the run to change them.
 
 \b
-Measuring (--bench) and changes in a cloud (--nova-manage) are `vnicaudit apply`'s.
+To measure (--bench) or to change a cloud (--nova-manage), use `vnicaudit apply`.
 
 \b
-Exit codes: as those of apply."""
+Exit codes: the same as for `vnicaudit apply`."""
 
 
 class FleetApplyOptions(msgspec.Struct, frozen=True):
@@ -122,15 +122,15 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     type=click.Choice(get_args(CanaryBy)),
     default="group",
     show_default=True,
-    help="Each group of the inventory (or site, or host) has --canary canaries of its own, and all "
-    "of them go before any batch. A host without a group counts by its site; fleet: all hosts are "
-    "one group.",
+    help="Choose --canary canaries in each group of the inventory (or site, or host); all canaries "
+    "go before any batch. A host without a group counts by its site. fleet: all hosts are one "
+    "group.",
 )
 @click.option(
     "--without-host-lock",
     is_flag=True,
-    help="Put no lock on the hosts: for those that can hold none, where nobody else changes them. "
-    "Runs of this state folder still keep out of each other's way.",
+    help="Do not lock the hosts. Use this for hosts that cannot hold a lock and that nobody else "
+    "changes. Runs with the same state directory still exclude each other.",
 )
 @click.option("--bench", "--bench-peer", "--nova-manage", "elsewhere", hidden=True, multiple=True)
 @state_option
@@ -140,10 +140,10 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
 def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     """Apply a PLAN to the hosts of an inventory, host by host.
 
-    As `vnicaudit apply`, for many hosts: each is reached when its turn comes, and locked at the
-    host itself while it is worked on, so that an operator on another machine cannot change it at
-    the same time. A host that does not answer, or that somebody else holds, costs itself. Canaries
-    of each group go first; a canary that is not well stops all.
+    This works like `vnicaudit apply`, for many hosts. Each host is connected to when its turn
+    comes, and locked on the host itself during the work, so that an operator on another machine
+    cannot change it at the same time. A host that does not answer, or that somebody else has
+    locked, is skipped. Canaries of each group go first; if a canary fails, nothing else is changed.
     """
     from vnicaudit.remedy.applying.apply import apply, dry_run_apply
     from vnicaudit.remedy.applying.journal.past_run import damaged

@@ -29,9 +29,9 @@ Examples:
   vnicaudit fleet audit -i fleet.toml --format json -o fleet.json
   vnicaudit fleet audit -i hosts.ini --limit 'zone_a,!kvm7'
   vnicaudit fleet audit -i hosts.ini -i openstack:prod --parallel 64 --per-site 16
-  vnicaudit fleet audit -i fleet.toml --sample 5%        a quick daily look
-  vnicaudit fleet audit -i fleet.toml --traffic 30       … with counters, for fleet top
-  vnicaudit fleet audit -i fleet.toml --resume           go on after Ctrl-C or a crash
+  vnicaudit fleet audit -i fleet.toml --sample 5%        a quick daily check
+  vnicaudit fleet audit -i fleet.toml --traffic 30       with counters, for fleet top
+  vnicaudit fleet audit -i fleet.toml --resume           resume after Ctrl-C or a crash
   vnicaudit fleet audit -i fleet.toml --engine dask --scheduler tls://dask:8786
 
 \b
@@ -49,7 +49,7 @@ explained), 5 another audit of this fleet is under way, 130 interrupted."""
 @click.option(
     "--resume",
     is_flag=True,
-    help="Go on with the last audit, which was interrupted: read only the hosts that it had not.",
+    help="Resume the last, interrupted audit: read only the hosts that it had not read.",
 )
 @history_option
 @state_option
@@ -60,11 +60,11 @@ explained), 5 another audit of this fleet is under way, 130 interrupted."""
 @pass_wiring
 @as_record(FleetAuditOptions)
 def command(options: FleetAuditOptions, wiring: Wiring) -> int:
-    """Audit the hosts of an inventory side by side and report findings.
+    """Audit the hosts of an inventory in parallel and report findings.
 
-    Hosts are read in parallel, over read-only connections; nothing is changed. A host that cannot
-    be read, or stops answering, costs itself: the others are reported, and the exit code is 4.
-    What was read is kept in the state directory, so that an interrupted audit can be resumed, and
-    remembered in the history: see `vnicaudit history`, `trend` and `drift`.
+    Hosts are read over read-only connections; nothing is changed. If a host cannot be read or stops
+    answering, the others are still reported, and the exit code is 4. Results are saved in the state
+    directory, so that an interrupted audit can be resumed, and stored in the history: see
+    `vnicaudit history`, `trend` and `drift`.
     """
     return audit_fleet(fleet_request(options, wiring), wiring)

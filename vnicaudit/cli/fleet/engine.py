@@ -50,18 +50,18 @@ engine_options = group(
         type=click.Choice(["threads", "dask"]),
         default="threads",
         show_default=True,
-        help="Read hosts from this machine, or from the workers of a Dask cluster, where the site "
-        "of a host is a resource that its worker must have.",
+        help="Read hosts from this machine, or from the workers of a Dask cluster. With dask, the "
+        "site of a host is a resource that its worker must have.",
     ),
     click.option(
         "--scheduler",
         envvar="VNICAUDIT_SCHEDULER",
         metavar="ADDRESS",
-        help="The scheduler of the Dask cluster, such as tls://dask.example.org:8786.",
+        help="Scheduler of the Dask cluster, such as tls://dask.example.org:8786.",
     ),
-    _tls_option("ca", "Trust schedulers that this authority vouches for (PEM)."),
-    _tls_option("cert", "Show this certificate to the scheduler (PEM)."),
-    _tls_option("key", "Use the key in FILE for that certificate (PEM)."),
+    _tls_option("ca", "CA certificate that the scheduler must be signed by (PEM)."),
+    _tls_option("cert", "Client certificate for the scheduler (PEM)."),
+    _tls_option("key", "Private key of the client certificate (PEM)."),
 )
 """Where hosts are read."""
 

@@ -46,8 +46,8 @@ Examples:
   vnicaudit fleet inventory -i a.toml -i b.ini --format json
 
 \b
-Exit codes: 0 all well, 2 usage or a mistake in an inventory, 4 a host cannot be reached (--check),
-or a cloud cannot be asked."""
+Exit codes: 0 success, 2 usage or a mistake in an inventory, 4 a host cannot be reached (--check),
+or a cloud does not answer."""
 
 
 class FleetInventoryOptions(msgspec.Struct, frozen=True):
@@ -71,7 +71,7 @@ class FleetInventoryOptions(msgspec.Struct, frozen=True):
 @pass_wiring
 @as_record(FleetInventoryOptions)
 def command(options: FleetInventoryOptions, wiring: Wiring) -> int:
-    """Show the hosts that an inventory resolves to: names, URIs, sites and groups, and why."""
+    """Show the hosts of an inventory: names, URIs, sites and groups, and where each comes from."""
     reading = reading_of(options.reading, (), verbose=options.output.verbose)
     live = reading.options.live
     chosen = chosen_hosts(options.inventory, sources_of(live, wiring.platforms()))

@@ -28,8 +28,8 @@ Examples:
   vnicaudit fleet notify --channels channels.toml --audit 20261126-020014-8f3a
 
 \b
-Exit codes: 0 every channel was told, 2 usage or configuration, 4 the history cannot be read, or a
-channel was not told of all."""
+Exit codes: 0 every channel was notified, 2 usage or configuration, 4 the history cannot be read,
+or a channel did not get every notification."""
 
 _SEVERITIES: dict[str, Severity] = {name: name for name in SEVERITIES}
 
@@ -50,22 +50,22 @@ class NotifyOptions(msgspec.Struct, frozen=True):
     required=True,
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Who is told, in which form; the secrets are elsewhere.",
+    help="Configuration of the channels: recipients and formats. Secrets are kept elsewhere.",
 )
 @click.option(
     "--audit",
     default="latest",
     show_default=True,
     metavar="AUDIT",
-    help="Which audit: its id, or a date.",
+    help="Id or date of the audit.",
 )
 @history_options
 @output_options
 @as_record(NotifyOptions)
 def command(options: NotifyOptions) -> int:
-    """Tell channels which findings are new or reopened by the newest audit of the fleet.
+    """Notify channels of findings that are new or reopened in the newest audit of the fleet.
 
-    Each channel is told of each finding at most once a day (UTC).
+    Each channel is notified of each finding at most once a day (UTC).
     """
     from vnicaudit.fleet.notifying.channels import address_of, load_channels
     from vnicaudit.fleet.notifying.notifying import Notifier

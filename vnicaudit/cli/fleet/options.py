@@ -76,8 +76,8 @@ inventory_options = group(
         multiple=True,
         required=True,
         metavar="SOURCE",
-        help="Read hosts from SOURCE: a file (TOML or YAML of vnicaudit, Ansible's INI or YAML, or "
-        "one libvirt URI a line), a folder or program of Ansible's, openstack:CLOUD, a libvirt "
+        help="Read hosts from SOURCE: a file (vnicaudit TOML or YAML, Ansible INI or YAML, or one "
+        "libvirt URI per line), an Ansible folder or inventory script, openstack:CLOUD, a libvirt "
         "URI, HOST,HOST, or - for standard input. Repeatable.",
     ),
     click.option(
@@ -85,7 +85,7 @@ inventory_options = group(
         "--limit",
         envvar="VNICAUDIT_LIMIT",
         metavar="PATTERN",
-        help="Only hosts and groups that match, as with Ansible: 'zone_a,!kvm7', 'web:&prod', "
+        help="Use only matching hosts and groups, as with Ansible: 'zone_a,!kvm7', 'web:&prod', "
         "globs, ~REGEX, @FILE.",
     ),
     click.option(
@@ -93,7 +93,7 @@ inventory_options = group(
         default=DEFAULT_URI,
         show_default=True,
         metavar="TEMPLATE",
-        help="URI of hosts that have none of their own; {host} is the address, {name} the name.",
+        help="URI for hosts without their own; {host} is the address, {name} the name.",
     ),
 )
 """Options of every command on a fleet."""
@@ -105,7 +105,7 @@ parallel_option = click.option(
     default=ReadingLimits().parallel,
     show_default=True,
     metavar="N",
-    help="Read N hosts at once.",
+    help="Read up to N hosts at once.",
 )
 """How many hosts are asked at once."""
 
@@ -119,7 +119,7 @@ running_options = group(
         type=click.IntRange(min=0),
         default=0,
         metavar="N",
-        help="Read at most N hosts of one site at once; 0 means no such limit.",
+        help="Read at most N hosts of one site at once; 0 means no limit.",
     ),
     click.option(
         "--host-deadline",
@@ -128,7 +128,7 @@ running_options = group(
         default=ReadingLimits().host_deadline,
         show_default=True,
         metavar="SECONDS",
-        help="Stop reading a host after this time and keep what was read of it.",
+        help="Stop reading a host after this time and keep what was read.",
     ),
     click.option(
         "--retries",
@@ -137,8 +137,8 @@ running_options = group(
         default=ReadingLimits().retries,
         show_default=True,
         metavar="N",
-        help="Try a host N more times where the failure may pass: no connection, no answer, a "
-        "broken connection. Refusals are final.",
+        help="Retry a host N times after a failure that may be temporary: no connection, no "
+        "answer, a broken connection. A refusal is final.",
     ),
 )
 """How hosts are read."""
@@ -150,8 +150,8 @@ traffic_option = click.option(
     is_flag=False,
     flag_value=TRAFFIC_SECONDS,
     metavar="[SECONDS]",
-    help="Also read the counters of running NICs, twice, so many seconds apart "
-    f"({TRAFFIC_SECONDS:g} without a number), for `vnicaudit fleet top`.",
+    help="Also read the counters of running NICs, twice, SECONDS apart "
+    f"(default: {TRAFFIC_SECONDS:g}), for `vnicaudit fleet top`.",
 )
 """Whether counters are read."""
 
@@ -170,13 +170,13 @@ sample_options = group(
         type=click.Choice(["hosts", "nics"]),
         default="hosts",
         show_default=True,
-        help="Draw hosts, or NICs of every host (guest by guest).",
+        help="Sample hosts, or NICs of every host (guest by guest).",
     ),
     click.option(
         "--sample-seed",
         type=click.IntRange(0, 2**32 - 1),
         metavar="N",
-        help="Draw the sample of an earlier audit again.  [default: random]",
+        help="Repeat the sample of an earlier audit.  [default: random]",
     ),
 )
 """The part of the fleet that is audited."""

@@ -80,15 +80,15 @@ class FleetPlanOptions(msgspec.Struct, frozen=True):
 @click.option(
     "--include-unsafe",
     is_flag=True,
-    help="Also plan unsafe changes, as for a guest that is not known to have a virtio driver.",
+    help="Also plan unsafe changes, for example for a guest that may lack a virtio driver.",
 )
 @click.option(
     "--group-by",
     type=click.Choice(PLAN_GROUP_BY),
     default="change",
     show_default=True,
-    help="Show steps that make the same change once, with how many there are and some names; what "
-    "is blocked or unsafe comes first. The plan that is written has each.",
+    help="Merge identical steps into one entry with a count and some names; blocked and unsafe "
+    "steps come first. The plan file still has each step.",
 )
 @plan_rule_options
 @reading_options
@@ -96,11 +96,11 @@ class FleetPlanOptions(msgspec.Struct, frozen=True):
 @pass_wiring
 @as_record(FleetPlanOptions)
 def command(options: FleetPlanOptions, wiring: Wiring) -> int:
-    """Write down what would be changed on the hosts of an inventory, to be reviewed.
+    """Plan changes on the hosts of an inventory, for review.
 
-    Hosts are read side by side, over read-only connections; nothing is changed. A host that cannot
-    be read costs itself: the others are planned, and the exit code is 4. The plan is the same file
-    that `vnicaudit plan` writes; `vnicaudit fleet apply` carries it out.
+    Hosts are read in parallel over read-only connections; nothing is changed. If a host cannot be
+    read, the others are still planned, and the exit code is 4. The plan file is the same as that of
+    `vnicaudit plan`; apply it with `vnicaudit fleet apply`.
     """
     from vnicaudit.remedy.planning.judged_item import Judges
     from vnicaudit.remedy.planning.options import PlanOptions

@@ -38,7 +38,7 @@ from vnicaudit.fleet.sampling import AuditSample
 from vnicaudit.model.fleet import Coverage, InventoryHost
 
 _NO_SERVERS = ServerOptions((), (), (), (), ())
-_NO_FIXES = FixOptions(fix=False, diff=False, include_unsafe=False)
+_NO_FIXES = FixOptions(fix=False, diff=False, include_unsafe=False, backup=False)
 
 
 class FleetAuditOptions(msgspec.Struct, frozen=True):

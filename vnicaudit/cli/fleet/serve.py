@@ -16,8 +16,8 @@ from vnicaudit.errors import UsageError
 
 _EPILOG = """\b
 Examples:
-  vnicaudit fleet serve                              the fleet's state as a page
-  vnicaudit fleet serve --metrics                    … and metrics for Prometheus
+  vnicaudit fleet serve                              the state of the fleet as a web page
+  vnicaudit fleet serve --metrics                    also metrics for Prometheus
   vnicaudit fleet serve --metrics --listen 127.0.0.1:9000
   vnicaudit fleet serve --metrics --allow-host vnic.example.org   behind a proxy"""
 
@@ -36,38 +36,38 @@ class ServeOptions(msgspec.Struct, frozen=True):
 @click.option(
     "--metrics",
     is_flag=True,
-    help="Also serve /metrics, the counts of the history, for Prometheus.",
+    help="Also serve counts from the history at /metrics, for Prometheus.",
 )
 @click.option(
     "--listen",
     default="127.0.0.1:9817",
     show_default=True,
     metavar="ADDRESS:PORT",
-    help="Address to listen on; port 0: any free port.",
+    help="Address to listen on; port 0 means any free port.",
 )
 @click.option(
     "--public",
     is_flag=True,
-    help="Allow an address that other machines can reach. Whoever can connect can read it all: "
-    "there is no password.",
+    help="Allow an address that other machines can reach. There is no password: anyone who can "
+    "connect can read everything.",
 )
 @click.option(
     "--allow-host",
     "allowed_hosts",
     multiple=True,
     metavar="NAME",
-    help="Also answer requests for this host name, as a proxy passes them on; repeatable.",
+    help="Also answer requests for this host name, as a proxy forwards them. Repeatable.",
 )
 @history_options
 @as_record(ServeOptions)
 def command(options: ServeOptions) -> int:
-    """Serve the state of a fleet as a page, and its metrics, until Ctrl-C.
+    """Serve a web page with the state of a fleet, and its metrics, until Ctrl-C.
 
-    The page shows every host of the history as it was last read, what is new, known, fixed or was
-    not looked at, the trend of the last audits, and what to change first.
+    The page shows every host of the history as last read, which findings are new, known, fixed or
+    not judged again, the trend of recent audits, and what to change first.
 
-    Read-only, and by default for this machine alone. It asks nobody for a password: put a proxy in
-    front that does.
+    It is read-only and by default reachable only from this machine. It has no password: to publish
+    it, put an authenticating proxy in front.
     """
     from vnicaudit.cli.fleet.live import metrics_route, page_route
     from vnicaudit.fleet.serving.addresses import host_names, listen_address

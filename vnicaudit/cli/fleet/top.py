@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 _EPILOG = """\b
 Examples:
   vnicaudit fleet top                         the newest audit
-  vnicaudit fleet top --top 10 --by change    the same change in many guests is one
+  vnicaudit fleet top --top 10 --by change    count a change in many guests as one
   vnicaudit fleet top --format json | jq -r '.changes[].reason'
 
 \b
-Exit codes: 0 ranked, 2 usage or configuration, or no audit is kept, 4 the history cannot be
+Exit codes: 0 ranked, 2 usage or configuration, or no stored audit, 4 the history cannot be
 read."""
 
 
@@ -64,20 +64,20 @@ class TopOptions(msgspec.Struct, frozen=True):
     type=click.Choice(["place", "change"]),
     default="place",
     show_default=True,
-    help="Rank each place where a change is made (a guest, a host, an image, a template), or "
-    "the same change in all places as one.",
+    help="Rank each place to change (a guest, a host, an image, a template), or the same change "
+    "everywhere as one entry.",
 )
 @format_option
 @history_options
 @output_options
 @as_record(TopOptions)
 def command(options: TopOptions) -> int:
-    """Rank the changes that the newest audit of the fleet proposes by what they would cure.
+    """Rank the changes proposed by the newest audit of the fleet by their benefit.
 
-    The order is: severity, confidence, packets lost per second, bytes per second, share of the
-    host's bytes, safety of the change, whether its owner can be reached, and the number of NICs it
-    cures. Drops and bytes need an audit with --traffic. Gains are shown only where the same change
-    was measured by `vnicaudit bench` and imported into the history.
+    They are ordered by severity, confidence, packets lost per second, bytes per second, share of
+    the host's bytes, safety of the change, whether its owner can be reached, and the number of NICs
+    it fixes. Drops and bytes need an audit with --traffic. Gains are shown only if the same change
+    was measured with `vnicaudit bench` and imported into the history.
     """
     from vnicaudit.fleet.ranking.ranking import rank
     from vnicaudit.fleet.running.spool import SpoolFolder

@@ -45,10 +45,11 @@ class DriftOptions(msgspec.Struct, frozen=True):
 @output_options
 @as_record(DriftOptions)
 def command(options: DriftOptions) -> int:
-    """Compare two audits: NICs that came, went or changed, and findings.
+    """Compare two audits: NICs that appeared, disappeared or changed, and findings.
 
     BEFORE and AFTER are ids of audits, dates or times (the last audit of the whole fleet up to
-    then), latest or previous. Only hosts that both read, and rules that both asked, are compared.
+    then), latest or previous. Only hosts that both audits read, and rules that both ran, are
+    compared.
     """
     from vnicaudit.history.history import history_to_read
     from vnicaudit.reports.history.drift import drift_csv, drift_markdown, drift_text

@@ -46,16 +46,16 @@ class PruneOptions(msgspec.Struct, frozen=True):
     "--keep",
     required=True,
     metavar="TIME",
-    help="Keep what ended within this time: 36h, 400d, 8w, 2y.",
+    help="Keep anything that ended within this time: 36h, 400d, 8w, 2y.",
 )
 @history_options
 @output_options
 @as_record(PruneOptions)
 def command(options: PruneOptions) -> int:
-    """Remove audits, and NICs and findings that ended, from before a time.
+    """Remove old audits, and NICs and findings that ended long ago.
 
-    Whatever is open stays, with the day on which it was first seen, and so does the last reading of
-    each host, however old.
+    Open findings stay, with the day they were first seen, and so does the last reading of each
+    host, however old.
     """
     from vnicaudit.history.history import history_to_write
 

@@ -40,7 +40,7 @@ class ShowOptions(msgspec.Struct, frozen=True):
 @output_options
 @as_record(ShowOptions)
 def command(options: ShowOptions) -> int:
-    """Show one AUDIT: hosts that were not read, and findings that were new, came back or ended.
+    """Show one AUDIT: hosts that were not read, and findings that were new, reopened or gone.
 
     AUDIT is an id, a date or time (the last audit of the whole fleet up to then), latest or
     previous.

@@ -30,10 +30,9 @@ class SqlOptions(msgspec.Struct, frozen=True):
 @output_options
 @as_record(SqlOptions)
 def command(options: SqlOptions) -> int:
-    """Print how to connect to the history read-only, its documented views, and the statements that
-    make its tables and views.
+    """Print how to connect to the history read-only, its views, and the SQL of its tables.
 
-    Views keep their names and columns; tables may change with a version.
+    Views keep their names and columns; tables may change between versions.
     """
     from vnicaudit.history.place import check_extras
 

@@ -40,17 +40,17 @@ class StatusOptions(msgspec.Struct, frozen=True):
     default=20,
     show_default=True,
     metavar="NUMBER",
-    help="List this many audits; 0: all.",
+    help="List this many audits; 0 means all.",
 )
 @format_option
 @history_options
 @output_options
 @as_record(StatusOptions)
 def command(options: StatusOptions) -> int:
-    """List the audits of the fleet, newest first, and say how large and how stale the history is.
+    """List the audits of the fleet, newest first, and the size and stale part of the history.
 
-    Findings are those of the whole fleet as the audit left it; stale ones are on hosts, or of
-    rules, that it did not look at.
+    Counts of findings are for the whole fleet after each audit. Stale findings are on hosts, or of
+    rules, that the audit did not cover.
     """
     from vnicaudit.history.history import history_to_read
     from vnicaudit.reports.history.json import to_json

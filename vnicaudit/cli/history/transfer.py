@@ -35,7 +35,7 @@ Examples:
   vnicaudit history import history.jsonl --history postgresql://audit@db.example.org/vnicaudit
   vnicaudit history import history-2026-11          a folder of Parquet files
   zstdcat history.jsonl.zst | vnicaudit history import -
-  vnicaudit history import --measurements           what `vnicaudit bench` keeps
+  vnicaudit history import --measurements           all stored results of `vnicaudit bench`
   vnicaudit history import --measurements flip.json"""
 
 
@@ -65,23 +65,23 @@ class ImportOptions(msgspec.Struct, frozen=True):
     default=STDOUT,
     show_default=True,
     metavar="FILE",
-    help="Write to this file, for nobody else to read; - is standard output.",
+    help="Write to this file, readable only by you; - is standard output.",
 )
 @click.option(
     "--format",
     type=click.Choice(["jsonl", "parquet"]),
     default="jsonl",
     show_default=True,
-    help="JSON lines, or a new folder with a Parquet file for each table.",
+    help="Output format: JSON lines, or a new folder with a Parquet file for each table.",
 )
 @history_options
 @output_options
 @as_record(ExportOptions)
 def export(options: ExportOptions) -> int:
-    """Write the whole history as JSON lines or Parquet: for a warehouse, or to import it elsewhere.
+    """Export the whole history as JSON lines or Parquet.
 
-    Each line is a row of a table: {"table": "nic", "row": {…}}. The tables are explained by
-    `vnicaudit history sql`.
+    Each line is a row of a table: {"table": "nic", "row": {…}}. `vnicaudit history sql` explains
+    the tables.
     """
     from vnicaudit.history.history import history_to_read
 
@@ -111,16 +111,15 @@ def _export_parquet(options: ExportOptions) -> int:
 @click.option(
     "--measurements",
     is_flag=True,
-    help="Import results of `vnicaudit bench`: these files, or all that are kept in the state "
-    "folder.",
+    help="Import results of `vnicaudit bench`: these files, or all those in the state directory.",
 )
 @history_options
 @output_options
 @as_record(ImportOptions)
 def import_(options: ImportOptions) -> int:
-    """Fill an empty history from a FILE that `vnicaudit history export` wrote, or add measurements.
+    """Import a FILE from `vnicaudit history export` into an empty history, or add measurements.
 
-    All of a file, or of a folder of Parquet files, is imported, or nothing. - is standard input.
+    A file, or a folder of Parquet files, is imported completely or not at all. - is standard input.
     """
     from vnicaudit.history.history import history_to_write
 

@@ -42,24 +42,28 @@ class TrendOptions(msgspec.Struct, frozen=True):
     type=click.Choice(["rule", "severity", "site", "owner", "all"]),
     default="rule",
     show_default=True,
-    help="Count by this; all: one line.",
+    help="Attribute to count by; all: one line.",
 )
-@click.option("--since", metavar="TIME", help="Audits of this time: 36h, 90d, 8w, 2y.")
-@click.option("--rule", "rules", multiple=True, metavar="ID", help="Only this rule; repeatable.")
+@click.option("--since", metavar="TIME", help="Show audits of this period: 36h, 90d, 8w, 2y.")
+@click.option(
+    "--rule", "rules", multiple=True, metavar="ID", help=("Show only this rule. Repeatable.")
+)
 @click.option(
     "--severity",
     "severities",
     multiple=True,
     type=click.Choice(["info", "low", "medium", "high", "error"]),
-    help="Only these severities; repeatable.",
+    help="Report only these severities. Repeatable.",
 )
-@click.option("--site", "sites", multiple=True, metavar="NAME", help="Only this site; repeatable.")
+@click.option(
+    "--site", "sites", multiple=True, metavar="NAME", help=("Show only this site. Repeatable.")
+)
 @click.option(
     "--owner",
     "owners",
     multiple=True,
     metavar="NAME",
-    help="Only definitions of this owner (libvirt, nova, …); repeatable.",
+    help="Use only definitions of this owner (libvirt, nova, …). Repeatable.",
 )
 @click.option(
     "--format",
@@ -73,10 +77,10 @@ class TrendOptions(msgspec.Struct, frozen=True):
 @output_options
 @as_record(TrendOptions)
 def command(options: TrendOptions) -> int:
-    """Show how many findings the fleet had at each audit, and what came and went.
+    """Show how many findings the fleet had at each audit, and how many were new or gone.
 
-    Counts are of the whole fleet, whatever an audit read: findings on hosts that it did not reach
-    are as they were last known, and are counted as stale besides.
+    Counts are for the whole fleet, even if an audit read only part of it. Findings on hosts that it
+    did not reach keep their last known state and are also counted as stale.
     """
     from vnicaudit.history.history import history_to_read
     from vnicaudit.reports.history.json import to_json

@@ -29,11 +29,10 @@ class UpgradeOptions(msgspec.Struct, frozen=True):
 @output_options
 @as_record(UpgradeOptions)
 def command(options: UpgradeOptions) -> int:
-    """Migrate the history to the tables of this version of vnicaudit; make them where there are
-    none.
+    """Migrate the history to the tables of this vnicaudit version, or create them.
 
-    A PostgreSQL database that several people use is migrated by this command alone, in one
-    transaction; make a backup first. A file is migrated by itself, after a copy.
+    A PostgreSQL database may have several users, so only this command migrates it, in one
+    transaction. Make a backup first. A file is migrated automatically, after it has been copied.
     """
     from vnicaudit.history.history import upgrade_history
 

@@ -33,37 +33,36 @@ cloud_filter_options = group(
         "of_project",
         multiple=True,
         metavar="NAME|ID",
-        help="Of a cloud: only servers of this project. Repeatable, like the others of its kind: "
-        "one of several projects, and each of the other kinds that are given. Images and flavors "
-        "are those of these servers.",
+        help="Read only servers of this project, with their images and flavors. Repeatable, like "
+        "the other cloud filters: a server must match one value of each filter that is used.",
     ),
     click.option(
         "--host",
         "of_host",
         multiple=True,
         metavar="NAME",
-        help="Of a cloud: only servers on this compute node (for admins).",
+        help="Read only servers on this compute node (admins only).",
     ),
     click.option(
         "--zone",
         "of_zone",
         multiple=True,
         metavar="NAME",
-        help="Of a cloud: only servers in this availability zone.",
+        help="Read only servers in this availability zone.",
     ),
     click.option(
         "--aggregate",
         "of_aggregate",
         multiple=True,
         metavar="NAME",
-        help="Of a cloud: only servers on hosts of this aggregate (for admins).",
+        help="Read only servers on hosts of this aggregate (admins only).",
     ),
     click.option(
         "--image",
         "of_image",
         multiple=True,
         metavar="NAME|ID",
-        help="Of a cloud: only servers made of this image, and the image.",
+        help="Read only this image and the servers created from it.",
     ),
 )
 """Of the commands that judge a cloud as a whole."""

@@ -9,10 +9,10 @@ domain_option = click.option(
     "domains",
     multiple=True,
     metavar="NAME",
-    help="Only this domain, server, image or flavor (name or UUID). Repeatable.",
+    help="Use only this domain, server, image or flavor (name or UUID). Repeatable.",
 )
 
 nic_option = click.option(
-    "--nic", "macs", multiple=True, metavar="MAC", help="Only this NIC. Repeatable."
+    "--nic", "macs", multiple=True, metavar="MAC", help="Use only this NIC. Repeatable."
 )
 """Of the commands that carry a plan out, or take it back."""

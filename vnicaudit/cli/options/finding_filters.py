@@ -35,7 +35,7 @@ owner_option = click.option(
     "owners",
     multiple=True,
     metavar="NAME",
-    help="Only definitions of this owner (libvirt, nova, kubevirt, host…). Repeatable.",
+    help="Use only definitions of this owner (libvirt, nova, kubevirt, host…). Repeatable.",
 )
 """Its values are for :func:`owners_of`."""
 
@@ -48,14 +48,14 @@ finding_options = group(
         envvar="VNICAUDIT_SEVERITY",
         multiple=True,
         metavar="SEVERITY",
-        help=f"Only these severities ({', '.join(SEVERITIES)}); repeatable or "
-        "with commas. The others are counted and fail nothing.",
+        help=f"Report only these severities ({', '.join(SEVERITIES)}). Repeatable, or separated "
+        "by commas. The others are only counted and do not fail the run.",
     ),
     click.option(
         "--min-confidence",
         envvar="VNICAUDIT_MIN_CONFIDENCE",
         type=click.Choice(CONFIDENCES),
-        help="Report findings of at least this confidence only.",
+        help="Report only findings with at least this confidence.",
     ),
     owner_option,
 )

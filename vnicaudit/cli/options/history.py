@@ -57,8 +57,8 @@ history_option = click.option(
     "--history",
     envvar="VNICAUDIT_HISTORY",
     metavar="PLACE",
-    help="Store of past audits: a file, or postgresql://USER@HOST/DATABASE (leave passwords "
-    "to PGPASSFILE or a service).  [default: history.db in the state folder]",
+    help="Store of past audits: a file, or postgresql://USER@HOST/DATABASE (keep passwords in "
+    "PGPASSFILE or a service file).  [default: history.db in the state directory]",
 )
 
 history_options = group(

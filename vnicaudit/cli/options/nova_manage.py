@@ -40,8 +40,8 @@ nova_manage_options = group(
         "--nova-manage",
         envvar="VNICAUDIT_NOVA_MANAGE",
         metavar="WHERE",
-        help="Controller of the cloud whose servers are changed, as an endpoint: local, "
-        "ssh://controller, docker://nova_api, podman://nova_api, kubectl://POD.",
+        help="Endpoint of the cloud controller that runs nova-manage: local, ssh://controller, "
+        "docker://nova_api, podman://nova_api, kubectl://POD.",
     ),
     click.option(
         "--nova-manage-command",
@@ -49,16 +49,16 @@ nova_manage_options = group(
         metavar="COMMAND",
         default=_COMMAND,
         show_default=True,
-        help="Command that runs nova-manage there: 'sudo docker exec nova_api nova-manage'. It is "
-        "run without a shell.",
+        help="Command that runs nova-manage there, for example 'sudo docker exec nova_api "
+        "nova-manage'. It is run without a shell.",
     ),
     seconds_option(
         "--nova-manage-timeout",
         least=5,
         most=3600,
         default=_SECONDS,
-        text="Timeout for one run of nova-manage, which takes about four seconds; the server is "
-        "off meanwhile. If its end was not observed, wait as long again for a late result.",
+        text="Timeout for one nova-manage call, which takes about four seconds while the server is "
+        "off. If its result is unknown, wait as long again for a late effect.",
     ),
     click.option(
         "--nova-manage-jobs",
@@ -67,15 +67,15 @@ nova_manage_options = group(
         default=MANAGE_JOBS,
         show_default=True,
         metavar="N",
-        help="Run at most N nova-manage at a time, where --batch lets as many servers be changed "
-        "at once. Each takes 170 MB, a core and two connections to databases for some seconds.",
+        help="Run at most N nova-manage calls at a time, even if --batch allows more servers. Each "
+        "takes 170 MB, a core and two database connections for some seconds.",
     ),
     click.option(
         "--libvirt-of-host",
         envvar="VNICAUDIT_LIBVIRT_OF_HOST",
         metavar="URI",
-        help="libvirt URI of a compute node (qemu+ssh://{host}/system): servers are then "
-        "also verified by their definition, QEMU and the guest's agent.",
+        help="Template of the compute nodes' libvirt URIs (qemu+ssh://{host}/system). Servers are "
+        "then also verified by their definition, QEMU and guest agent.",
     ),
 )
 """Of the commands that change servers."""

@@ -102,8 +102,8 @@ rules_dir_option = click.option(
     multiple=True,
     metavar="DIR",
     type=click.Path(file_okay=False),
-    help="Also run the rules in this directory; repeatable. Rules are code that runs with your "
-    "rights: name no directory that others may write to.",
+    help="Also run the rules in this directory. Repeatable. Rules are code that runs with your "
+    "privileges: never use a directory that others can write to.",
 )
 """Rules from outside: never named by a settings file, which may lie in what is audited."""
 
@@ -123,8 +123,8 @@ trust_option = click.option(
     multiple=True,
     metavar="FOLDER",
     type=click.Path(),
-    help="Settings that are found in this folder, or below it, hold although somebody else "
-    "may write them; repeatable.",
+    help="Accept settings files in or below this folder even if others can write to them. "
+    "Repeatable.",
 )
 
 reading_options = group(
@@ -139,22 +139,23 @@ reading_options = group(
         envvar="VNICAUDIT_EXCLUDE",
         multiple=True,
         metavar="PATTERN",
-        help="Skip files and folders that match, where they are found in a folder; in addition to "
-        "those of the settings. Repeatable.",
+        help="Skip matching files and folders inside folders, in addition to those in the "
+        "settings. Repeatable.",
     ),
     click.option(
         "--assume-qemu",
         envvar="VNICAUDIT_ASSUME_QEMU",
         callback=_to_version,
         metavar="VERSION",
-        help="Judge as if the hosts ran this QEMU: will the domains still start?",
+        help="Judge as if the hosts ran this QEMU version, to see whether the domains would still "
+        "start.",
     ),
     click.option(
         "--assume-libvirt",
         envvar="VNICAUDIT_ASSUME_LIBVIRT",
         callback=_to_version,
         metavar="VERSION",
-        help="Judge as if the hosts ran this libvirt.",
+        help="Judge as if the hosts ran this libvirt version.",
     ),
     click.option(
         "--deadline",
@@ -184,7 +185,7 @@ reading_options = group(
         "--agent",
         envvar="VNICAUDIT_AGENT",
         is_flag=True,
-        help="Also ask guest agents of live domains (slower).",
+        help="Also query the guest agents of live domains (slower).",
     ),
     click.option(
         "--jobs",
@@ -206,8 +207,8 @@ nova_options = group(
         multiple=True,
         metavar="PATH",
         type=click.Path(),
-        help="A file or folder that nova-compute is given as --config-file or --config-dir; "
-        "repeatable: all are read as one configuration, in this order.",
+        help="File or folder passed to nova-compute as --config-file or --config-dir. Repeatable; "
+        "all are read as one configuration, in this order.",
     ),
     click.option(
         "--nova-release",

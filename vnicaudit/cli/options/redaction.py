@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,8 +45,8 @@ redaction_options = group(
         "--redact",
         envvar="VNICAUDIT_REDACT",
         is_flag=True,
-        help="Replace names, UUIDs, MAC and IP addresses, projects, hosts and paths by pseudonyms, "
-        "the same ones in each report, which nobody can reverse without the key.",
+        help="Replace names, UUIDs, MAC and IP addresses, projects, hosts and paths by pseudonyms. "
+        "They are the same in each report and cannot be reversed without the key.",
     ),
     click.option(
         "--redact-key",
@@ -55,7 +54,7 @@ redaction_options = group(
         metavar="FILE",
         type=click.Path(dir_okay=False),
         help=f"Key of the pseudonyms; implies --redact.  [default: {KEY_FILE} in the state "
-        "directory, made at first use]",
+        "directory, created at first use]",
     ),
 )
 """Options of every command that reports on what was read."""
@@ -87,6 +86,8 @@ def _own_key(folder: Path) -> bytes:
 
 def _make(path: Path) -> None:
     """A new key; one that another process made meanwhile stays."""
+    import secrets  # loads OpenSSL: for a new key alone
+
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:

@@ -86,8 +86,8 @@ connection_options = group(
         "trusted_uris",
         multiple=True,
         metavar="URI",
-        help="Connect to this libvirt URI of the plan or run although it names more than a host "
-        "(the ext transport, command=, socket=, keyfile= and the like).  [repeatable]",
+        help="Allow this libvirt URI from the plan or run, although it contains more than a host "
+        "(the ext transport, command=, socket=, keyfile= or similar).  [repeatable]",
     ),
 )
 
@@ -130,20 +130,20 @@ schedule_options = group(
         envvar="VNICAUDIT_WINDOW",
         metavar="HH:MM-HH:MM",
         callback=_to_window,
-        help="Only start on a domain within this time window (local time).",
+        help="Start work on a domain only within this time window (local time).",
     ),
     seconds_option(
         "--guest-deadline",
         least=1,
         most=86_400,
         default=_GUEST_DEADLINE,
-        text="Time a guest may take to shut down, and as long again to come back.",
+        text="Time allowed for a guest to shut down, and again for it to come back.",
     ),
     click.option(
         "--force-off",
         is_flag=True,
-        help="Power a guest off that does not shut down in time. It may lose data. (Nova does so "
-        "with servers in any case.)",
+        help="Power off a guest that does not shut down in time. It may lose data. (Nova always "
+        "does this with servers.)",
     ),
 )
 
@@ -158,9 +158,9 @@ def mode_option(default: str | None) -> Decorator:
         type=click.Choice(MODES),
         default=default,
         show_default=default is not None,
-        help="next-boot: define, and leave what runs alone. restart: shut guests down and start "
-        "them. hotswap: exchange the NIC under the running guest (needs its agent)."
-        + ("" if default else "  [default: that of the run]"),
+        help="next-boot: change the definition only; running guests are not touched. restart: shut "
+        "guests down and start them. hotswap: replace the NIC of the running guest (needs its "
+        "guest agent)." + ("" if default else "  [default: that of the run]"),
     )
 
 

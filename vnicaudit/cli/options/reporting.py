@@ -44,7 +44,7 @@ reporting_options = group(
         multiple=True,
         metavar="FORMAT",
         type=click.Choice(formats()),
-        help=f"One of {', '.join(formats())}; repeatable, pairwise with --output.  [default: text]",
+        help=f"One of {', '.join(formats())}; repeatable, one for each --output.  [default: text]",
     ),
     click.option(
         "-o",
@@ -54,14 +54,14 @@ reporting_options = group(
         multiple=True,
         metavar="FILE",
         type=click.Path(dir_okay=False),
-        help="Write the report to FILE; - is standard output. Without --format the suffix tells "
+        help="Write the report to FILE; - is standard output. Without --format, the suffix decides "
         "the format. Repeatable.",
     ),
     click.option(
         "--group-by",
         type=click.Choice(GROUP_BY),
-        help="Report equal findings once, with counts, some names and the fix: by rule, or by what "
-        "they are about. For text and markdown; other formats list each finding.",
+        help="Merge equal findings into one entry with a count, some names and the fix, grouped by "
+        "rule or by subject. For text and markdown; other formats list each finding.",
     ),
     click.option(
         "--view",
@@ -69,8 +69,8 @@ reporting_options = group(
         type=click.Choice(VIEWS),
         default="auto",
         show_default=True,
-        help="Length of the text. full: each finding. short: the answer, then equal ones once, "
-        "worst first. auto: full up to 10 findings, short for more.",
+        help="Length of the text report. full: each finding. short: a summary, then equal findings "
+        "merged, worst first. auto: full up to 10 findings, short for more.",
     ),
     click.option(
         "--sort",
@@ -84,7 +84,7 @@ reporting_options = group(
         "most",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Show at most N groups, or the N worst findings where each is shown; count the rest. "
+        help="Show at most N groups, or the N worst findings in a full listing; count the rest. "
         "For text and concise.",
     ),
     click.option(
@@ -94,7 +94,8 @@ reporting_options = group(
         envvar="VNICAUDIT_SELECT",
         multiple=True,
         metavar="RULE",
-        help="Rules to run: ids, prefixes of ids, names or groups; repeatable or with commas.",
+        help="Rules to run: ids, prefixes of ids, names or groups. Repeatable, or separated by "
+        "commas.",
     ),
     click.option(
         "--ignore",
@@ -115,21 +116,22 @@ reporting_options = group(
         "--fail-confidence",
         envvar="VNICAUDIT_FAIL_CONFIDENCE",
         type=click.Choice(CONFIDENCES),
-        help="Lowest confidence that makes the exit code 1: hints (low) are reported and do not "
-        "fail.  [default: medium]",
+        help="Lowest confidence that makes the exit code 1. Hints (low confidence) are reported "
+        "but do not fail the run by default.  [default: medium]",
     ),
     click.option(
         "--exit-zero",
         envvar="VNICAUDIT_EXIT_ZERO",
         is_flag=True,
-        help="Findings do not fail the run, as with --fail-on never; errors do.",
+        help="Do not fail the run because of findings, as with --fail-on never. Errors still fail "
+        "it.",
     ),
     click.option(
         "--baseline",
         envvar="VNICAUDIT_BASELINE",
         metavar="FILE",
         type=click.Path(),
-        help="Do not report what this report or baseline file already has.",
+        help="Report only findings that are not in this report or baseline file.",
     ),
     click.option(
         "--write-baseline",

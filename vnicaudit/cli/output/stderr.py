@@ -12,17 +12,12 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Callable
+from typing import get_args
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.runs import Outcome
 
-if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import Target
-
-_IN_FILES = ("path", "stdin", "together")
-"""Kinds of targets that are no live connection."""
 _PATIENCE = 2.0
 """Seconds a reader may take to make room, once; from then on nothing waits for it."""
 QUIET_FOR = 1.0
@@ -170,48 +165,3 @@ class Rewritten:
         if self._visible:
             show("\r\x1b[K")
             self._visible = False
-
-
-class Progress:
-    """Counts domains while they come in; a terminal sees one line that rewrites itself, and before
-    the first domain how long it has been waited for."""
-
-    def __init__(self, *, enabled: bool) -> None:
-        self._enabled = enabled and sys.stderr is not None and sys.stderr.isatty()
-        self._started = self._shown = time.monotonic()
-        self._line = Rewritten()
-        self._arrived = threading.Event()
-        self._lock = threading.Lock()
-
-    def wait_for(self, targets: Sequence[Target]) -> None:
-        """Show that the first target is waited for, every second until something comes. Not where
-        there are files among them: those are read by processes, and this starts a thread."""
-        live = targets and not any(target.kind in _IN_FILES for target in targets)
-        if self._enabled and live:
-            name = targets[0].name
-            threading.Thread(target=self._count_seconds, args=(name,), daemon=True).start()
-
-    def _count_seconds(self, target: str) -> None:
-        while not self._arrived.wait(QUIET_FOR):
-            seconds = time.monotonic() - self._started
-            with self._lock:
-                if not self._arrived.is_set():
-                    self._line.show(f"{target}: no answer yet, {seconds:.0f} s")
-
-    def __call__(self, target: str, domains: int) -> None:
-        """Note that ``domains`` of ``target`` are done."""
-        self._arrived.set()
-        if not self._enabled:
-            return
-        now = time.monotonic()
-        if now - self._started < QUIET_FOR or now - self._shown < EVERY:
-            return
-        self._shown = now
-        rate = domains / (now - self._started)
-        self._line.show(f"{target}: {domains} domains, {rate:.0f}/s")
-
-    def clear(self) -> None:
-        """Take the line away before results are printed."""
-        with self._lock:
-            self._arrived.set()
-            self._line.clear()

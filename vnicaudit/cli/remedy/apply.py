@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 _EPILOG = """\b
 Examples:
   vnicaudit apply plan.json --dry-run
-  vnicaudit apply plan.json                       define; in effect at the next power cycle
+  vnicaudit apply plan.json                       takes effect at the next power cycle
   vnicaudit apply plan.json --mode restart --canary 1 --batch 5 --window 22:00-04:00 --yes
   vnicaudit apply plan.json --domain mail-01 --domain web-01
   vnicaudit apply plan.json --mode hotswap
@@ -70,14 +70,13 @@ Examples:
       --nova-manage-command 'sudo docker exec nova_api nova-manage'
 
 \b
-A run that was interrupted is carried on by the same command; `vnicaudit rollback RUN`
-takes it back.
+To resume an interrupted run, repeat the command; to undo it, use `vnicaudit rollback RUN`.
 
 \b
 Exit codes: 0 all applied, 2 usage, 4 a host could not be reached, 5 something was
 refused, failed or could not be verified, 6 something was rolled back because it
-made things worse, or was not changed because measuring it beside the old NIC did
-not speak for it, 130 interrupted."""
+made things worse, or was not changed because the new NIC measured no better than
+the old one, 130 interrupted."""
 
 
 @click.command("apply", cls=SectionedCommand, epilog=_EPILOG)
@@ -98,11 +97,12 @@ not speak for it, 130 interrupted."""
 def command(options: ApplyOptions, wiring: Wiring) -> int:
     """Apply a PLAN made by `vnicaudit plan`: redefine, restart or hot-swap, then verify.
 
-    Servers of an OpenStack cloud are stopped, changed by nova-manage on a controller, and started.
+    OpenStack servers are stopped, changed with nova-manage on a controller, and started.
 
-    What has changed since the plan was made is refused. What is about to be done is noted first;
-    the original definitions are kept. What runs afterwards is looked at, and a guest that does not
-    come back is rolled back by itself. With --bench, so is one that the change makes no faster.
+    A step is refused if its definition has changed since the plan was made. Each action is written
+    to a journal first, and the original definitions are saved. Afterwards the running guests are
+    checked, and a guest that does not come back is rolled back automatically. With --bench, so is a
+    guest that the change does not make faster.
     """
     from msgspec.structs import replace
 
@@ -258,11 +258,13 @@ def split_steps(
 
 def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> Foreseen | None:
     """None: it is to be done."""
+    from vnicaudit.model.plan import FileUnit
     from vnicaudit.model.runs import Foreseen
 
     def is_refused(reason: str, codes: tuple[str, ...]) -> Foreseen:
         known = tuple(dict.fromkeys(filter(None, codes)))  # a plan may be older than codes
-        return Foreseen(kinds.unit_name(step), "refused", reason, known, (step.id,))
+        place = step.unit.path if isinstance(step.unit, FileUnit) else step.target
+        return Foreseen(kinds.unit_name(step), "refused", reason, known, (step.id,), place)
 
     if step.refused:
         lost = tuple("loss" for loss in step.losses if not loss.accepted)

@@ -78,36 +78,37 @@ bench_options = group(
     click.option(
         "--bench",
         metavar="NAME|FILE",
-        help="Measure each guest by this profile before and after (`vnicaudit bench profiles`), "
-        "one guest after the other; what regressed is taken back, exit code 6. Needs the guest's "
-        "agent, and the profile's tools in the guest and at the peer.",
+        help="Measure each guest with this profile (`vnicaudit bench profiles`) before and after "
+        "the change, one guest at a time. A change that makes a guest slower is rolled back, with "
+        "exit code 6. Needs the guest agent, and the profile's tools in the guest and at the peer.",
     ),
     click.option(
         "--bench-peer",
         metavar="URL",
         default="local",
         show_default=True,
-        help="The endpoint that sends the load (ssh://root@gen1).",
+        help="Endpoint that sends the load (ssh://root@gen1).",
     ),
     click.option(
         "--bench-design",
         type=click.Choice(["auto", "flips", "single-flip", "shadow"]),
         default="auto",
         show_default=True,
-        help="flips: change and take back in turns, two to seven of each, which tells drift and "
-        "what plugs (with --mode restart: boots) differ by from the change, and interrupts the "
-        "guest each time. single-flip: measure, change, measure; it decides only what is better or "
-        "worse by a third or more. shadow: plug a NIC like the old one and one like the new one in "
-        "in turns, beside the old one while that serves, and change only what is better (needs "
-        "--shadow-address, and iproute2 and ping in the guest). auto: flips; single-flip where "
-        "several NICs of a guest are changed at once, the profile only looks for catastrophes, or "
-        "its `designs` say so. What it costs is told before it starts.",
+        help="flips: apply and undo the change two to seven times. This separates the effect of "
+        "the change from drift and from random differences between attaches (or boots, with "
+        "--mode restart), and interrupts the guest each time. single-flip: measure, change, "
+        "measure; it can only detect differences of a third or more. shadow: attach a NIC like "
+        "the old one and one like the new one in turns, while the old NIC stays in service, and "
+        "change only if the new one is better (needs --shadow-address, and iproute2 and ping in "
+        "the guest). auto: flips, or single-flip if several NICs of a guest change at once, the "
+        "profile only detects catastrophes, or its `designs` ask for it. The cost is shown before "
+        "it starts.",
     ),
     click.option(
         "--shadow-address",
         metavar="IP/LENGTH",
-        help="A free IPv4 address in the network of the old NIC, by which both are measured "
-        "beside it (192.0.2.250/24). The guest has it only meanwhile.",
+        help="Free IPv4 address in the network of the old NIC, for measuring beside it "
+        "(192.0.2.250/24). The guest has it only during the measurement.",
     ),
     max_steal_option,
     max_cpu_wait_option,
@@ -116,8 +117,8 @@ bench_options = group(
         type=click.Choice(["keep", "rollback"]),
         default="rollback",
         show_default=True,
-        help="Keep or undo a change that is proven neither better nor worse, and one that "
-        "could not be measured (a tool did not start).",
+        help="Keep or undo a change that proved neither better nor worse, or that could not be "
+        "measured (a tool did not start).",
     ),
     click.option("--on-inconclusive", type=click.Choice(["keep", "rollback"]), hidden=True),
 )

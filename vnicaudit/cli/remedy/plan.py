@@ -21,7 +21,8 @@ from vnicaudit.cli.options.output import OutputOptions, output_options, screen_o
 from vnicaudit.cli.options.reading import ReadingRequest, reading_of, reading_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stderr import Progress, tell
+from vnicaudit.cli.output.progress import Progress
+from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.remedy.plan_files import TABLE, holds_plan, write_plan, write_projects
 from vnicaudit.cli.remedy.plan_options import (
@@ -76,7 +77,7 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     "macs",
     multiple=True,
     metavar="MAC",
-    help="Only this NIC. Repeatable; needed with --to vdpa and vhostuser.",
+    help="Use only this NIC. Repeatable; needed with --to vdpa and vhostuser.",
 )
 @domain_option
 @click.option(
@@ -84,14 +85,14 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     "vdpa_devices",
     multiple=True,
     metavar="PATH",
-    help="/dev/vhost-vdpa-N for each --nic, in their order; in a cloud Nova chooses it.",
+    help="/dev/vhost-vdpa-N for each --nic, in the same order. In a cloud Nova chooses it.",
 )
 @click.option(
     "--vhostuser-socket",
     "sockets",
     multiple=True,
     metavar="PATH",
-    help="The socket for each --nic, in their order.",
+    help="Socket for each --nic, in the same order.",
 )
 @click.option(
     "--vhostuser-mode",
@@ -99,39 +100,39 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
     type=click.Choice(["server", "client"]),
     default="server",
     show_default=True,
-    help="Role of QEMU on the socket; Open vSwitch's dpdkvhostuserclient needs a server.",
+    help="QEMU's role on the socket; a dpdkvhostuserclient port of Open vSwitch needs server.",
 )
 @click.option(
     "--accept-loss",
     "accepted",
     multiple=True,
     metavar="NAME",
-    help="Give up this function of the NIC: filterref, isolation, bandwidth, mtu… as the plan "
-    "names it.",
+    help="Accept the loss of this NIC function: filterref, isolation, bandwidth, mtu… as named in "
+    "the plan.",
 )
 @click.option(
     "--include-unsafe",
     is_flag=True,
-    help="Also plan unsafe changes, as for a guest that is not known to have a virtio driver.",
+    help="Also plan unsafe changes, for example for a guest that may lack a virtio driver.",
 )
 @click.option(
     "--projects",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    help="Of a cloud: write here what is planned for each project's servers, one Markdown text for "
-    "each and servers.csv for all. Nobody is sent anything.",
+    help="For a cloud: write the plan for each project's servers to this folder, as one Markdown "
+    "file per project and servers.csv for all. Nothing is sent to anyone.",
 )
 @click.option(
     "--diff",
     is_flag=True,
-    help="Show every step in full, with its diff, in place of the table; --verbose adds what to "
-    "put into the guest and what was left out, one by one.",
+    help="Show every step in full, with its diff, instead of the table. --verbose adds "
+    "preparations inside the guest and each item that was left out.",
 )
 @click.option(
     "--group-by",
     type=click.Choice(PLAN_GROUP_BY),
-    help="Show steps that say the same once, with how many there are and some names. The plan that "
-    "is written has each.",
+    help="Merge identical steps into one entry with a count and some names. The plan file still "
+    "has each step.",
 )
 @plan_rule_options
 @cloud_filter_options
@@ -140,14 +141,14 @@ Exit codes: 0 planned (or nothing to change), 2 usage or configuration,
 @pass_wiring
 @as_record(PlanCommandOptions)
 def command(options: PlanCommandOptions, wiring: Wiring) -> int:
-    """Write down what would be changed on the NICs of the TARGETs, as a diff and in words.
+    """Plan changes to the NICs of the TARGETs, shown as diffs and in words.
 
     A TARGET is a libvirt URI, a file or folder of domain XML, or openstack:CLOUD with a name from
-    clouds.yaml. Nothing is changed; connections are read-only. Guests that are not known to be
-    ready for virtio are left out, and so are findings that are suppressed. Definitions that Nova,
-    KubeVirt or oVirt keep are never changed: the plan says what to do there. Of a cloud, what Nova
-    keeps for its servers is planned, and images; nova.conf of its compute nodes and their libvirt,
-    given as well, tell more of the servers.
+    clouds.yaml. Nothing is changed; connections are read-only. Suppressed findings are left out,
+    and so are guests that may not be ready for virtio. Definitions owned by Nova, KubeVirt or oVirt
+    are never changed: the plan says what to do in those systems. For a cloud, the plan changes
+    images and the properties that Nova keeps for its servers. Add nova.conf of the compute nodes
+    and their libvirt URIs as targets to learn more about the servers.
     """
     platforms = wiring.platforms()
     kinds = platforms.targets
@@ -159,13 +160,14 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
         servers=wanted_of(options.servers),
     )
     check_filters(read.options.servers, options.targets, kinds)
-    targets = expanded_targets(unique_targets(options.targets, kinds), kinds, read.options.live)
+    progress = Progress(enabled=not options.output.quiet)
+    named = unique_targets(options.targets, kinds)
+    progress.waits_for_live(named)
+    targets = expanded_targets(named, kinds, read.options.live)
     from vnicaudit.remedy.planning.judged_item import Judges
     from vnicaudit.remedy.planning.run import make_plan
     from vnicaudit.remedy.planning.target_planner import PlanRequest
 
-    progress = Progress(enabled=not options.output.quiet)
-    progress.wait_for(targets)
     judges = Judges(*works_of(options.selected, options.ignored, read, platforms))
     wanted = replace(wanted, policy=read.settings.settings.policy)
     request = PlanRequest(judges, wiring.adapters(), read.options, wanted, progress)

@@ -142,7 +142,8 @@ plan_file_option = click.option(
     "plan_file",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Write the plan here (JSON); - is standard output. Without it, it is only shown.",
+    help="Write the plan (JSON) to FILE; - is standard output. Without this option it is only "
+    "shown.",
 )
 
 plan_rule_options = together(
@@ -152,7 +153,7 @@ plan_rule_options = together(
         shell_complete=rules,
         multiple=True,
         metavar="RULE",
-        help="Rules to run: plan only what they find.",
+        help="Rules to run: plan only for their findings.",
     ),
     click.option(
         "--ignore",
@@ -160,7 +161,7 @@ plan_rule_options = together(
         shell_complete=rules,
         multiple=True,
         metavar="RULE",
-        help="Rules to skip: plan nothing that they find.",
+        help="Rules to skip: plan nothing for their findings.",
     ),
 )
 """Which rules' findings are planned for."""

@@ -41,7 +41,7 @@ from vnicaudit.model.runs import Foreseen
 
 _EPILOG = """\b
 Examples:
-  vnicaudit runs                                  which runs there were
+  vnicaudit runs                                  list the runs
   vnicaudit rollback 20261121-101500-3f2a
   vnicaudit rollback 20261121-101500-3f2a --domain mail-01
   vnicaudit rollback 20261121-101500-3f2a --nic 52:54:00:12:34:56 --mode next-boot
@@ -49,7 +49,7 @@ Examples:
   vnicaudit rollback 20261121-101500-3f2a --restore --domain mail-01
 
 \b
-Exit codes: as those of apply."""
+Exit codes: the same as for `vnicaudit apply`."""
 
 
 class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
@@ -72,15 +72,15 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
 @click.option(
     "--over-edits",
     is_flag=True,
-    help="Roll back even if the definition was edited since; restores only the NIC. Of "
-    "servers and images: even if somebody set the property since. Not for files: --restore.",
+    help="Roll back even if the definition was edited since; restores only the NIC. For servers "
+    "and images: even if somebody set the property since. For files use --restore.",
 )
 @click.option(
     "--restore",
     is_flag=True,
-    help="Put the originals that the run kept back as a whole, whatever was changed since and "
-    "whatever its journal says: also where that is damaged. What is replaced is kept. "
-    "With --mode next-boot unless another is given.",
+    help="Restore the complete originals that the run saved, whatever was changed since and even "
+    "if the journal is damaged. What they replace is saved. Uses --mode next-boot unless you name "
+    "another.",
 )
 @mode_option(None)
 @format_option
@@ -91,10 +91,10 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
 @pass_wiring
 @as_record(RollbackOptions)
 def command(options: RollbackOptions, wiring: Wiring) -> int:
-    """Undo a previous RUN, newest domain first, and prove that all is as it was.
+    """Undo a previous RUN, newest domain first, and verify that everything is as it was.
 
-    A run that was left in the middle is brought to where it began. A definition that somebody
-    changed since is refused.
+    An interrupted run is returned to its starting point. A definition that somebody has changed
+    since is refused.
     """
     from msgspec.structs import replace
 
@@ -122,7 +122,7 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
         tell_unchanged(options.output)
         return code
     tell_damage(() if found is None else found.damage)
-    what = f"Put the originals of run {run} back" if restore else f"Take run {run} back"
+    what = f"Restore the originals of run {run}" if restore else f"Undo run {run}"
     if restore and show is not None:
         dry_run_rollback(run, selection, context, show)
         flush()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vnicaudit.base.shell import word
+from vnicaudit.base.wording import told_apart
 from vnicaudit.cli.options.nova_manage import words_of
 from vnicaudit.cli.options.output import screen_options
 from vnicaudit.cli.options.remedy import RemedyOptions
@@ -52,8 +53,9 @@ def print_foreseen(units: Sequence[Foreseen], words: str) -> int:
     """Say what would be done to each domain, or why not; the exit code."""
     from vnicaudit.reports.safe import safe
 
-    for one in units:
-        emit(f"{safe(one.name)}: {safe(one.message) or words}\n")
+    names = told_apart((one.name, one.place) for one in units)
+    for one, name in zip(units, names, strict=True):
+        emit(f"{safe(name)}: {safe(one.message) or words}\n")
     return code_of_foreseen(units)
 
 
@@ -159,12 +161,13 @@ def _tell_next(run: RunRecord, kinds: KindTable, options: RemedyOptions) -> None
     """Who still waits for a power cycle, and how the run is taken back."""
     from vnicaudit.reports.safe import safe
 
-    waiting = [unit.name for unit in run.steps if unit.waiting]
+    named = told_apart((unit.name, unit.target, unit.uuid or "") for unit in run.steps)
+    waiting = [name for unit, name in zip(run.steps, named, strict=True) if unit.waiting]
     if waiting:
         more = f" and {len(waiting) - _NAMED:,} more" if len(waiting) > _NAMED else ""
         names = f"{', '.join(waiting[:_NAMED])}{more}"
         tell(safe(f"Waiting to be powered off and on: {names}"))
-        tell(f"Look later: {_follow_up(f'runs --verify {run.id}', run, kinds, options)}")
+        tell(f"Check later: {_follow_up(f'runs --verify {run.id}', run, kinds, options)}")
     if any(unit.outcome == "applied" and unit.undone_by is None for unit in run.steps):
         again = "Undo the rollback" if run.kind == "rollback" else "Undo"
         tell(f"{again}: {_follow_up(f'rollback {run.id}', run, kinds, options)}")

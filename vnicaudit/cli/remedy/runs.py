@@ -49,14 +49,14 @@ Examples:
   vnicaudit runs
   vnicaudit runs 20261121-101500-3f2a
   vnicaudit runs --format json
-  vnicaudit runs --verify 20261121-101500-3f2a    is it in effect by now?
+  vnicaudit runs --verify 20261121-101500-3f2a    is it in effect yet?
   vnicaudit runs --recover                        after a crash, from a service unit
   vnicaudit runs --prune 1y                       remove runs older than a year
 
 \b
-Exit codes: 0 (with --verify: all is in effect, or was taken back; with --recover: nobody is
-left in the middle), 1 a guest still waits for its power cycle, 2 usage, 4 a host could not be
-reached, 5 something is not as planned, could not be told, or not be brought back."""
+Exit codes: 0 (with --verify: everything is in effect, or was rolled back; with --recover: nothing
+is left unfinished), 1 a guest still waits for its power cycle, 2 usage, 4 a host could not be
+reached, 5 something is not as planned, is unknown, or could not be rolled back."""
 
 
 def run_ids(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -87,19 +87,20 @@ class RunsOptions(RemedyOptions, frozen=True, kw_only=True):
 @click.option(
     "--verify",
     is_flag=True,
-    help="Check now whether what RUN applied is in effect: what runs against what was planned.",
+    help="Check whether the changes of RUN are in effect now: compare the running guests with the "
+    "plan.",
 )
 @click.option(
     "--recover",
     is_flag=True,
-    help="Finish what a process that died left in the middle, without asking; begin nothing. For a "
+    help="Finish what a crashed process left unfinished, without asking; start nothing new. For a "
     "service unit or a watchdog.",
 )
 @click.option(
     "--prune",
     metavar="TIME",
-    help="Remove runs that ended longer ago than this (90d, 8w, 2y): they can no longer be undone. "
-    "Unfinished and damaged runs stay, with what they undo and what undoes them.",
+    help="Remove runs that ended longer ago than this (90d, 8w, 2y); they can no longer be undone. "
+    "Unfinished and damaged runs stay, and so do the runs that they undo or that undo them.",
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask before --prune removes runs.")
 @format_option
@@ -112,7 +113,7 @@ class RunsOptions(RemedyOptions, frozen=True, kw_only=True):
 def command(options: RunsOptions, wiring: Wiring) -> int:
     """List past runs and their results, newest first, or show one RUN domain by domain.
 
-    For each domain: what became of it, what was looked at afterwards, and how long it was down.
+    For each domain it shows the result, the checks made afterwards, and the downtime.
     """
     from vnicaudit.remedy.applying.history import runs
     from vnicaudit.remedy.applying.journal.past_run import damaged
@@ -233,7 +234,7 @@ def _verify(run: str, options: RunsOptions, wiring: Wiring) -> int:
     units = [] if found is None else list(in_effect(found, context))
     if not units:
         shown = context.state.command(f"runs {run}")
-        raise UsageError(f"run {run} applied nothing that could be looked at: {shown}")
+        raise UsageError(f"run {run} applied nothing that could be verified: {shown}")
     print_result(lambda: _rendered(units, options.output))
     if any(unit.state in ("differs", "gone", "moved") for unit in units):
         return RefusedError.exit_code

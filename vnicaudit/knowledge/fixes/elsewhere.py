@@ -13,7 +13,7 @@ def kept_by(name: str) -> Wording:
 
     def words(fix: OwnersFix, _named: FixNames) -> str:
         what = f" ({fix.field})" if isinstance(fix, SetField) else ""
-        return f"The definition is {name}'s, which writes it anew: change it there{what}."
+        return f"The definition is {name}'s, which rewrites it: change it there{what}."
 
     return Wording(_edit, words, in_arguments=SetField("arguments", None), behind=_unset)
 

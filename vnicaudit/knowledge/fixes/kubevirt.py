@@ -77,7 +77,9 @@ def _procedure(owned: OwnedNic) -> Iterator[str]:
     yield f"kubectl edit virtualmachine {machine}"
     yield from own_words(owned.findings)
     yield f"virtctl restart {machine}"
-    yield "Where the manifest is kept elsewhere, in Git for example, make the same change there."
+    yield (
+        "If the manifest is also stored elsewhere, for example in Git, make the same change there."
+    )
 
 
 def _in_file(owned: OwnedNic, file: str, kind: str) -> Iterator[str]:
@@ -103,13 +105,13 @@ KUBEVIRT = Wording(
     _sentence,
     {
         "one-model": Advice((
-            "Give all spec.template.spec.domain.devices.interfaces[] one model, virtio where the "
-            "guest has its driver, run virtctl restart, and tie interface names to MAC addresses "
+            "Give all spec.template.spec.domain.devices.interfaces[] one model, virtio if the "
+            "guest has the driver, run virtctl restart, and tie interface names to MAC addresses "
             "in the guest.",
         )),
         "own-address": Advice((
-            "Change or remove macAddress in the manifest of the one that is the copy, and restart "
-            "the virtual machine.",
+            "Change or remove macAddress in the manifest of the copy, and restart the virtual "
+            "machine.",
         )),
         "serve-vhostuser": Advice((
             "Use a dpdkvhostuserclient port in Open vSwitch, with QEMU as the server: the "

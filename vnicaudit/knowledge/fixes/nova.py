@@ -68,7 +68,7 @@ def _sentence(fix: OwnersFix, named: FixNames) -> str:
         what = f"this {fix.undoes}: it" if fix.undoes else "QEMU arguments: this NIC"
         return (
             f"Nova never writes {what} was put there behind Nova's back. The next hard reboot "
-            f"({command_text(_HARD_REBOOT, named)}) writes the definition anew."
+            f"({command_text(_HARD_REBOOT, named)}) rewrites the definition."
         )
     return f"The definition is Nova's{_where_to_set(fix)}, {_reboot(named)}"
 
@@ -136,16 +136,16 @@ NOVA = Wording(
             "Connect the server through a Neutron port: no port of Neutron's is of this type, so "
             "it was put there behind Nova's back. The next hard reboot (",
             _HARD_REBOOT,
-            ") writes the definition anew.",
+            ") rewrites the definition.",
         )),
         "one-model": Advice((
-            "Give the image one model with hw_vif_model, virtio where the guest has its driver "
+            "Set one model on the image with hw_vif_model, virtio if the guest has the driver "
             "(this server: stop it, ",
             SetProperty("hw_vif_model", "virtio", "server"),
             ", start it), and tie interface names to MAC addresses in the guest.",
         )),
         "own-address": Advice((
-            "Replace the port of the one that is the copy: create a new one in Neutron, then ",
+            "Replace the port of the copy: create a new one in Neutron, then ",
             OpenStack("server remove port"),
             " and add port.",
         )),

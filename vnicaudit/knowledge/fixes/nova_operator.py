@@ -15,14 +15,17 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.text.cloud_names import client
 
 _FROM = (
-    "It takes Nova 25.0 (Yoga) or later; without the fix of Launchpad bug 2078999 (28.3.1, "
-    "29.2.1, 30.0) a resize or cold migration takes it back, until a hard reboot."
+    "This needs Nova 25.0 (Yoga) or later; without the fix of Launchpad bug 2078999 (28.3.1, "
+    "29.2.1, 30.0) a resize or cold migration reverts it until a hard reboot."
 )
 _ALL = (
-    "It is for all NICs of the server. Nova gives them new PCI addresses: in a guest that does not "
-    "name interfaces by MAC address they may have other names then."
+    "It affects all NICs of the server. Nova gives them new PCI addresses: if the guest does not "
+    "name interfaces by MAC address, they may be renamed."
 )
-_CLOUD = "Or plan its cloud (vnicaudit plan openstack:CLOUD): that can be applied, and taken back."
+_CLOUD = (
+    "Or plan its cloud (vnicaudit plan openstack:CLOUD): such a plan can be applied and rolled "
+    "back."
+)
 
 BACKENDS = {
     "vdpa": (

@@ -54,12 +54,12 @@ OVIRT = Wording(
             "with the VM down.",
         )),
         "one-model": Advice((
-            "Give all NICs one type in the engine, virtio where the guest has its driver, with "
-            "the VM down, and tie interface names to MAC addresses in the guest.",
+            "Use one type for all NICs in the engine, virtio if the guest has the driver, with the "
+            "VM down, and tie interface names to MAC addresses in the guest.",
         )),
         "own-address": Advice((
-            "Give the vNIC of the one that is the copy another address in the engine, while the "
-            "virtual machine is down.",
+            "Give the vNIC of the copy another address in the engine, while the virtual machine is "
+            "down.",
         )),
         "serve-vhostuser": Advice((
             "Use a dpdkvhostuserclient port in Open vSwitch, with QEMU as the server: the "

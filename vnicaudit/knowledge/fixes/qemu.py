@@ -23,15 +23,15 @@ _GONE = {
 }
 _DRIVER = {"virtio": "virtio-net-pci (virtio-net-ccw on s390x)"}
 _PLACES = {
-    "command-line": "on QEMU's command line, then start it anew.",
+    "command-line": "on QEMU's command line, then restart it.",
     "definition": f"in <qemu:commandline> (virsh edit), {POWER_CYCLE}",
 }
 _SERVE = Advice((
     "Use a dpdkvhostuserclient port in Open vSwitch and server=on in QEMU's -chardev.",
 ))  # fmt: skip
 _SHARE = Advice((
-    "Share the guest's memory on QEMU's command line (share=on of its memory backend), then start "
-    "it anew.",
+    "Share the guest's memory on QEMU's command line (share=on of its memory backend), then "
+    "restart it.",
 ))  # fmt: skip
 _KVM = Advice((
     "Run it with KVM: -accel kvm on QEMU's command line. The guest sees another CPU: power it off "

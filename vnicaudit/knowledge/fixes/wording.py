@@ -34,12 +34,12 @@ from vnicaudit.text.cloud_names import client
 POWER_CYCLE = "then power the guest off and on."
 
 _GONE = (
-    "There is nothing to edit: this NIC is not in the persistent definition, and is gone after the "
-    "next power cycle. If it is to stay, see to this when adding it there."
+    "There is nothing to edit: this NIC is not in the persistent definition and disappears at the "
+    "next power cycle. If it should stay, fix this when you add it there."
 )
 _STAGED = (
-    "The change is staged already: the persistent definition has {what}. Power the guest off and "
-    "start it again; a reboot inside the guest keeps the running device."
+    "The change is already pending: the persistent definition has {what}. Power the guest off and "
+    "start it again; a reboot inside the guest keeps the old device."
 )
 _CORRECT = (
     "Correct or remove it in <qemu:override> or <qemu:commandline> of the definition (virsh edit), "
@@ -61,16 +61,16 @@ _SHOWN = 60
 
 TOPICS: dict[Topic, Advice] = {
     "connect-network": Advice((
-        "Connect it to a libvirt network or a bridge; where only user-mode networking is "
-        "possible, use <backend type='passt'/> (libvirt 9.0).",
+        "Connect it to a libvirt network or a bridge; if only user-mode networking is possible, "
+        "use <backend type='passt'/> (libvirt 9.0).",
     )),
     "one-model": Advice((
-        "Give all NICs one model, virtio where the guest has its driver, and tie interface names "
+        "Use one model for all NICs, virtio if the guest has the driver, and tie interface names "
         "to MAC addresses in the guest.",
     )),
     "own-address": Advice((
-        "Remove <mac> from the one that is the copy, so that it gets a new address; then tell "
-        "DHCP and the guest's own configuration.",
+        "Remove <mac> from the copy, so that it gets a new address; then update DHCP and the "
+        "guest's own configuration.",
     )),
     "serve-vhostuser": Advice((
         "Use a dpdkvhostuserclient port in Open vSwitch and mode='server' on QEMU's side.",

@@ -16,9 +16,9 @@ from vnicaudit.platforms.domain_xml.refusals import WRONG, Part, wrong_mac
 from vnicaudit.platforms.domain_xml.values import number
 from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
-_SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
+SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
 
-_SETTINGS = ("mode", "type")
+SOURCE_SETTINGS = ("mode", "type")
 """Attributes of ``<source>`` that are no name of anything."""
 
 _MOST_INSIDE = 64
@@ -106,12 +106,12 @@ def _read_mac(walk: _InterfaceWalk, element: XmlElement) -> None:
 def _read_source(walk: _InterfaceWalk, element: XmlElement) -> None:
     items = element.items()
     given = dict(items)
-    for name in _SOURCE_ATTRIBUTES:
+    for name in SOURCE_ATTRIBUTES:
         if name in given:
             walk.source = given[name]
             break
     # which network or device it is is identity: here only that it is named
-    named = [(name, text if name in _SETTINGS else "") for name, text in items]
+    named = [(name, text if name in SOURCE_SETTINGS else "") for name, text in items]
     walk.raw.append(("source", tuple(named)))
     if walk.kind == "udp" and element.find("local") is not None:
         walk.raw.append(("source/local", ()))

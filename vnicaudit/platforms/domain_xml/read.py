@@ -19,9 +19,11 @@ from vnicaudit.platforms.domain_xml.bare import may_hold_bare, shows_bare
 from vnicaudit.platforms.domain_xml.commandline import read_commandlines
 from vnicaudit.platforms.domain_xml.documents import XmlDocument, documents
 from vnicaudit.platforms.domain_xml.domain_config import config_of
-from vnicaudit.platforms.domain_xml.facts import DomainFacts, child, gathered
+from vnicaudit.platforms.domain_xml.facts import DomainFacts, child
 from vnicaudit.platforms.domain_xml.holes import Holes, holes_of
-from vnicaudit.platforms.domain_xml.nics import hostdev_nic, interface_nic
+from vnicaudit.platforms.domain_xml.known_facts import read_facts
+from vnicaudit.platforms.domain_xml.known_nics import read_interface
+from vnicaudit.platforms.domain_xml.nics import hostdev_nic
 from vnicaudit.platforms.domain_xml.override import overridden
 from vnicaudit.platforms.domain_xml.recognise import ROOTS
 from vnicaudit.platforms.domain_xml.shapes import LARGEST, Shapes
@@ -71,8 +73,23 @@ def read_bytes(
 
 def definition_root(definition: str) -> XmlElement:
     """The root of a definition that libvirt hands out. Raises TargetError."""
-    known = _shapes.root(definition)
-    return known if known is not None else next(documents(definition.encode(), "libvirt")).root
+    known = known_root(definition)
+    return parsed_root(definition) if known is None else known
+
+
+def shapes_are_common() -> bool:
+    """True where definitions so far had shapes in common."""
+    return _shapes.are_common
+
+
+def known_root(definition: str) -> XmlElement | None:
+    """The root of a definition whose shape is known; None where it has to be parsed."""
+    return _shapes.root(definition)
+
+
+def parsed_root(definition: str) -> XmlElement:
+    """The root of a definition, as lxml has it. Raises TargetError."""
+    return next(documents(definition.encode(), "libvirt")).root
 
 
 class _Root(NamedTuple):
@@ -138,7 +155,7 @@ def _declared_in(
 def domain_of(root: XmlElement, place: Location, base: int, *, form: DefinitionForm) -> Domain:
     """The domain whose ``<domain>`` element is ``root``; ``place.xpath`` is the path to it (live
     API: None) and ``base`` the number of lines before its document."""
-    facts = gathered(root)
+    facts = read_facts(root)
     kind = root.get("type", "qemu")
     if not facts.arch and kind in _QEMU:
         facts.arch = arch_of(_emulator(facts), facts.machine)
@@ -190,7 +207,7 @@ def _nics(devices: XmlElement, facts: DomainFacts, place: Location, base: int) -
         if element.tag == "interface":
             interfaces += 1
             where = _place(place, f"interface[{interfaces}]", element, base)
-            nics.append(interface_nic(element, len(nics), where, base))
+            nics.append(read_interface(element, len(nics), where, base))
         else:
             hostdevs += 1
             if element.get("type") == "pci" and not _kept_back(element):

@@ -139,7 +139,7 @@ _MANY = 6
 """More values than this are not listed in a message."""
 
 _MAC = re.compile(r"(?:[0-9a-fA-F]{1,2}:){5}[0-9a-fA-F]{1,2}\s*", re.ASCII)
-_AS_WRITTEN = re.compile(r"[0-9a-f][02468ace](?::[0-9a-f]{2}){5}", re.ASCII)
+AS_WRITTEN = re.compile(r"[0-9a-f][02468ace](?::[0-9a-f]{2}){5}", re.ASCII)
 """The address of one station as libvirt writes it, and nearly everybody."""
 
 
@@ -167,7 +167,7 @@ def wrong_mac(address: str) -> str | None:
     """Why libvirt refuses a MAC address (``virMacAddrParse``, and its demand for a unicast
     address): ``malformed`` or ``multicast``; None where it accepts it, or the address is yet to be
     filled in."""
-    if _AS_WRITTEN.fullmatch(address) is not None:
+    if AS_WRITTEN.fullmatch(address) is not None:
         return None
     if _MAC.fullmatch(address) is None:
         return None if _unfilled("mac", "address", address) else "malformed"

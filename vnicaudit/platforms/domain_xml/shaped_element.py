@@ -15,9 +15,10 @@ T = TypeVar("T")
 _STEP = r"(?:\{[^{}]*\})?[^/{}]+"
 
 
-class ShapedNode(msgspec.Struct, gc=False):
-    """An element of a shape. ``attributes`` and ``text``: where among the values they stand; a text
-    that all documents have alike itself. ``by_name``: the children, by their names."""
+class ShapedNode(msgspec.Struct, gc=False, eq=False):
+    """An element of a shape; equal to itself alone. ``attributes`` and ``text``: where among the
+    values they stand; a text that all documents have alike itself. ``by_name``: the children, by
+    their names."""
 
     tag: str
     line: int
@@ -85,12 +86,20 @@ class ShapedElement(msgspec.Struct, frozen=True, gc=False):
 
     def iterchildren(self, *tags: str) -> Iterator[ShapedElement]:
         """The children of these names; ``*`` for all."""
-        node = self.node
-        children: Sequence[ShapedNode] = node.children
+        children: Sequence[ShapedNode] = self.node.children
         if "*" not in tags:
-            kinds = [node.by_name[tag] for tag in tags if tag in node.by_name]
-            children = kinds[0] if len(kinds) == 1 else [n for n in children if n.tag in tags]
+            by_name = self.node.by_name
+            kinds = [by_name[tag] for tag in tags if tag in by_name]
+            if len(kinds) < 2:
+                children = kinds[0] if kinds else ()
+            else:
+                children = [child for child in children if child.tag in tags]
         return map(ShapedElement, children, repeat(self.values))
+
+    def first(self, tag: str) -> ShapedElement | None:
+        """The first child of that name."""
+        nodes = self.node.by_name.get(tag)
+        return None if nodes is None else ShapedElement(nodes[0], self.values)
 
     def iter(self, tag: str, /) -> Iterator[ShapedElement]:
         """The element itself and all that is inside of it, where they have this name."""

@@ -75,6 +75,11 @@ class Shapes:
         """Bytes that known shapes take, as reckoned."""
         self._in_vain = 0
 
+    @property
+    def are_common(self) -> bool:
+        """True where more than one in four documents so far was of a known shape."""
+        return self._in_vain < 0
+
     def root(self, text: str) -> ShapedElement | None:
         """The root of a document, if its shape is known; None where it has to be parsed, and for
         what may be a template."""

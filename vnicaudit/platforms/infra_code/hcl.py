@@ -1,60 +1,46 @@
-"""HCL (Terraform, OpenTofu, Packer) -> blocks of values. python-hcl2 parses, nothing is evaluated.
+"""HCL (Terraform, OpenTofu, Packer) -> blocks of values. Nothing is evaluated.
 
-Only python-hcl2's parse tree is used: its transformed form has no places.
+Literals, maps and lists are values; any other expression is its text. So no operator and no
+function is known here, and text that Terraform refuses may be read.
 """
 
 from __future__ import annotations
 
+import re
+import sys
+from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
-
-import hcl2
-from lark import Token, Tree
-from lark.exceptions import LarkError
+from typing import Final, NamedTuple
 
 from vnicaudit.errors import TargetError
+from vnicaudit.platforms.infra_code.hcl_tokens import (
+    CLOSING,
+    HEREDOC,
+    NAME,
+    NEWLINE,
+    NUMBER,
+    STRING,
+    Token,
+    UnexpectedError,
+    tokens,
+)
 from vnicaudit.platforms.infra_code.value import MAX_DEPTH, Value
 from vnicaudit.text.secrets import masked
 
-MAX_LENGTH = 256 * 1024
-"""Longer files are refused: the parser needs 10 s of CPU time and 200 MiB for the worst of this
-length."""
+MAX_LENGTH = 512 * 1024
+"""Longer files are refused: the worst of this length takes 3 s of CPU time and 150 MiB."""
 
 _MAX_SOURCE = 200
 """Characters of an expression that are kept."""
 
 _MAX_SHOWN = 40
-"""Characters of what cannot be parsed that are shown."""
+"""Characters of what cannot be read that are shown."""
 
-_ESCAPES = {'\\"': '"', "\\\\": "\\", "\\n": "\n", "\\t": "\t", "\\r": "\r"}
+_BEGINS: Final = frozenset((NAME, NUMBER, STRING, HEREDOC, *CLOSING, "!", "-"))
+"""What an expression begins with."""
 
-
-class GrammarRule:
-    """Rules of python-hcl2's grammar that are looked for in its trees."""
-
-    BODY = "body"
-    BLOCK = "block"
-    ATTRIBUTE = "attribute"
-    TERM = "expr_term"
-    IDENTIFIER = "identifier"
-    KEYWORD = "keyword"
-    STRING = "string"
-    STRING_PART = "string_part"
-    WHOLE = "int_lit"
-    FRACTION = "float_lit"
-    LITERAL = "literal_value"
-    OBJECT = "object"
-    ELEMENT = "object_elem"
-    ELEMENT_KEY = "object_elem_key"
-    TUPLE = "tuple"
-    BETWEEN = "new_line_or_comment"
-
-
-ESCAPED = ("ESCAPED_INTERPOLATION", "ESCAPED_DIRECTIVE")
-"""Its tokens for ``$${`` and ``%%{``."""
-
-_NAMES = (GrammarRule.IDENTIFIER, GrammarRule.STRING, GrammarRule.KEYWORD)
-_LITERALS = (GrammarRule.WHOLE, GrammarRule.FRACTION, GrammarRule.LITERAL)
+_ESCAPE = re.compile(r'\\(?:(["\\ntr])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))|([$%])[$%]\{')
+_CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 class Block(NamedTuple):
@@ -70,137 +56,181 @@ class Block(NamedTuple):
 
 
 def blocks(text: str, file: str) -> list[Block]:
-    """The blocks of a file. Raises TargetError where python-hcl2 does not read it, with the line,
-    and where it is too large."""
+    """The blocks of a file. Raises TargetError where it is no HCL, with the line, and where it is
+    too large."""
     if len(text) > MAX_LENGTH:
         raise TargetError(f"larger than {MAX_LENGTH >> 10} KiB: not read", file=file)
     text = text.replace("\r\n", "\n")
     try:
-        tree: Tree[Token] = hcl2.parses_to_tree(text)
-    except LarkError as error:
-        raise _not_read(error, text, file) from None
-    except RecursionError:
-        raise TargetError("HCL that is nested too deeply: not read", file=file) from None
-    return [found for body in _children(tree, GrammarRule.BODY) for found in _blocks(body, text, 0)]
+        reader = _Reader(text)
+        return list(reader.body(0, len(reader.tokens) - 1, 0)[1])
+    except UnexpectedError as error:
+        raise _not_read(error.offset, text, file) from None
 
 
-def _not_read(error: LarkError, source: str, file: str) -> TargetError:
-    """Which text stopped the parser. It may be HCL for all that: python-hcl2 does not know all of
-    it (``${~ … ~}``)."""
-    token = getattr(error, "token", "")
-    text = str(token or getattr(error, "char", "")).strip().partition("\n")[0][:_MAX_SHOWN]
-    ended = isinstance(token, Token) and token.type == "$END"
-    if text not in masked(source):  # what stopped it may be (a piece of) a secret
-        text = ""
-    found = "the end" if ended else repr(text) if text else "something"
-    line = getattr(error, "line", None)
+def _not_read(offset: int, source: str, file: str) -> TargetError:
+    """Says which text was not expected, unless it may be (a piece of) a secret."""
+    text = source[offset:].strip().partition("\n")[0][:_MAX_SHOWN]
+    shown = "something" if text not in masked(source) else repr(text) if text else "the end"
     return TargetError(
-        f"not read by the HCL parser: {found} where it expects something else",
+        f"not read by the HCL parser: {shown} where it expects something else",
         file=file,
-        line=line if isinstance(line, int) and line > 0 else None,
+        line=source.count("\n", 0, offset) + 1,
     )
 
 
-def _children(tree: Tree[Token], *names: str) -> Iterator[Tree[Token]]:
-    """Subtrees of these rules; of all but line ends and comments, where none is named."""
-    for child in tree.children:
-        if isinstance(child, Tree):
-            wanted = child.data in names if names else child.data != GrammarRule.BETWEEN
-            if wanted:
-                yield child
+class _Reader:
+    """The tokens of a text, the closing bracket of each opening one, and where lines begin."""
 
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = list(tokens(text))
+        self.closing = _closing(self.tokens)
+        self.lines = [0, *(found.end() for found in re.finditer("\n", text))]
 
-def _blocks(body: Tree[Token], text: str, depth: int) -> Iterator[Block]:
-    if depth > MAX_DEPTH:
-        return
-    for tree in _children(body, GrammarRule.BLOCK):
-        names = [_name(child, text) for child in _children(tree, *_NAMES)]
-        inner = next(_children(tree, GrammarRule.BODY), None)
-        attributes = () if inner is None else tuple(_attributes(inner, text))
-        yield Block(
-            names[0] if names else "",
-            tuple(names[1:]),
-            tree.meta.line,
-            tree.meta.column,
-            Value("map", tree.meta.line, tree.meta.column, "", attributes),
-            () if inner is None else tuple(_blocks(inner, text, depth + 1)),
+    def place(self, token: Token) -> tuple[int, int]:
+        """Line and column of a token, from 1."""
+        line = bisect_right(self.lines, token.start)
+        return line, token.start - self.lines[line - 1] + 1
+
+    def body(
+        self, at: int, end: int, depth: int
+    ) -> tuple[tuple[tuple[Value, Value], ...], tuple[Block, ...]]:
+        """Attributes and blocks of the tokens from ``at`` up to ``end``."""
+        attributes: list[tuple[Value, Value]] = []
+        inner: list[Block] = []
+        while (at := self._behind_newlines(at, end)) < end:
+            self._expect(at, NAME)
+            if self.tokens[at + 1].kind == "=":
+                last = self._expression_end(at + 2, end, ",", NEWLINE)
+                attributes.append((self._key(at, at + 1), self._value(at + 2, last, 0)))
+            else:
+                last, block = self._block(at, depth)
+                inner.append(block)
+            if last < end:
+                self._expect(last, NEWLINE)
+            at = last
+        return tuple(attributes), tuple(inner)
+
+    def _block(self, at: int, depth: int) -> tuple[int, Block]:
+        """Where the block that begins here ends, and the block."""
+        opening = at + 1
+        while self.tokens[opening].kind in (NAME, STRING):
+            opening += 1
+        self._expect(opening, "{")
+        end, names = self.closing[opening], self.tokens[at:opening]
+        place = self.place(names[0])
+        attributes, inner = (
+            self.body(opening + 1, end, depth + 1) if depth < MAX_DEPTH else ((), ())
+        )
+        labels = tuple(self._label(token) for token in names[1:])
+        body = Value("map", *place, "", attributes)
+        return end + 1, Block(self._source(names[0], names[0]), labels, *place, body, inner)
+
+    def _label(self, token: Token) -> str:
+        return self._string(token).text if token.kind == STRING else self._source(token, token)
+
+    def _expect(self, at: int, kind: str) -> None:
+        if self.tokens[at].kind != kind:
+            raise UnexpectedError(self.tokens[at].start)
+
+    def _behind_newlines(self, at: int, end: int) -> int:
+        while at < end and self.tokens[at].kind == NEWLINE:
+            at += 1
+        return at
+
+    def _expression_end(self, at: int, end: int, *ends: str) -> int:
+        """Where the expression that begins here ends: at one of ``ends``, or before ``end``."""
+        if at >= end or self.tokens[at].kind not in _BEGINS:
+            raise UnexpectedError(self.tokens[at].start)
+        while at < end and (kind := self.tokens[at].kind) not in ends:
+            at = self.closing[at] + 1 if kind in CLOSING else at + 1
+        return at
+
+    def _value(self, at: int, end: int, depth: int) -> Value:
+        """The value of the expression between these tokens."""
+        first, last = self.tokens[at], self.tokens[end - 1]
+        place, source = self.place(first), self._source(first, last)
+        if end == at + 1 and first.kind == STRING:
+            return self._string(first)
+        if end == at + 1 and (first.kind == NUMBER or source in ("true", "false", "null")):
+            return Value("other" if source == "null" else "scalar", *place, source)
+        is_whole = first.kind in ("{", "[") and self.closing[at] == end - 1
+        if not is_whole or depth > MAX_DEPTH or self._is_for(at):
+            return Value("other", *place, source, certain=False)
+        if first.kind == "{":
+            return Value("map", *place, "", tuple(self._elements(at + 1, end - 1, depth)))
+        return Value("list", *place, "", tuple(self._items(at + 1, end - 1, depth)))
+
+    def _is_for(self, at: int) -> bool:
+        """True for ``[for x in …]`` and ``{for …}``."""
+        at = self._behind_newlines(at + 1, self.closing[at])
+        return self._source(self.tokens[at], self.tokens[at]) == "for" and (
+            self.tokens[at + 1].kind == NAME
         )
 
+    def _items(self, at: int, end: int, depth: int) -> Iterator[tuple[None, Value]]:
+        """Values of a list, in which ends of lines mean nothing."""
+        while (at := self._behind_newlines(at, end)) < end:
+            comma = last = self._expression_end(at, end, ",")
+            while self.tokens[last - 1].kind == NEWLINE:
+                last -= 1
+            yield None, self._value(at, last, depth + 1)
+            at = comma + 1
 
-def _name(tree: Tree[Token], text: str) -> str:
-    return _string(tree, text).text if tree.data == GrammarRule.STRING else _source(tree, text)
+    def _elements(self, at: int, end: int, depth: int) -> Iterator[tuple[Value, Value]]:
+        while (at := self._behind_newlines(at, end)) < end:
+            middle = self._expression_end(at, end, "=", ":", ",", NEWLINE)
+            if self.tokens[middle].kind not in ("=", ":"):
+                raise UnexpectedError(self.tokens[middle].start)
+            start = self._behind_newlines(middle + 1, end)
+            last = self._expression_end(start, end, ",", NEWLINE)
+            yield self._key(at, middle), self._value(start, last, depth + 1)
+            at = last + 1
 
+    def _key(self, at: int, end: int) -> Value:
+        """A bare word or a string is a key as it stands; anything else is an expression."""
+        first = self.tokens[at]
+        if end == at + 1 and first.kind == STRING:
+            return self._string(first)
+        certain = end == at + 1 and first.kind in (NAME, NUMBER)
+        source = self._source(first, self.tokens[end - 1])
+        return Value("scalar", *self.place(first), source, certain=certain)
 
-def _attributes(body: Tree[Token], text: str) -> Iterator[tuple[Value, Value]]:
-    for tree in _children(body, GrammarRule.ATTRIBUTE):
-        key, *_operator, value = _children(tree)
-        yield _key(key, text), _value(value, text, 0)
+    def _string(self, token: Token) -> Value:
+        """A quoted template: certain where nothing is filled in; else as it is written."""
+        inside = self.text[token.start + 1 : token.end - 1]
+        text = inside[:_MAX_SOURCE] if token.filled else _ESCAPE.sub(_meant, inside)
+        return Value("scalar", *self.place(token), text, certain=not token.filled)
 
-
-def _key(tree: Tree[Token], text: str) -> Value:
-    """A bare word or a string is a key as it stands; anything in parentheses is an expression."""
-    tree = _sole_child(tree, GrammarRule.ELEMENT_KEY, GrammarRule.TERM)
-    if tree.data == GrammarRule.STRING:
-        return _string(tree, text)
-    certain = tree.data in (GrammarRule.IDENTIFIER, GrammarRule.KEYWORD, *_LITERALS)
-    return Value("scalar", tree.meta.line, tree.meta.column, _source(tree, text), certain=certain)
-
-
-def _sole_child(tree: Tree[Token], *wrappers: str) -> Tree[Token]:
-    """The innermost tree inside wrapper rules that have a single child."""
-    while tree.data in wrappers and len(tree.children) == 1:
-        only = tree.children[0]
-        if not isinstance(only, Tree):
-            break
-        tree = only
-    return tree
-
-
-def _value(tree: Tree[Token], text: str, depth: int) -> Value:
-    tree = _sole_child(tree, GrammarRule.TERM)
-    line, column = tree.meta.line, tree.meta.column
-    if depth <= MAX_DEPTH:
-        if tree.data == GrammarRule.STRING:
-            return _string(tree, text)
-        if tree.data in _LITERALS:
-            word = _source(tree, text)
-            return Value("other" if word == "null" else "scalar", line, column, word)
-        if tree.data == GrammarRule.OBJECT:
-            return Value("map", line, column, "", tuple(_elements(tree, text, depth)))
-        if tree.data == GrammarRule.TUPLE:
-            items = tuple((None, _value(item, text, depth + 1)) for item in _children(tree))
-            return Value("list", line, column, "", items)
-    return Value("other", line, column, _source(tree, text), certain=False)
+    def _source(self, first: Token, last: Token) -> str:
+        """The text of an expression, cut."""
+        return self.text[first.start : min(last.end, first.start + _MAX_SOURCE)]
 
 
-def _elements(tree: Tree[Token], text: str, depth: int) -> Iterator[tuple[Value, Value]]:
-    for element in _children(tree, GrammarRule.ELEMENT):
-        key, *_between, value = _children(element)
-        yield _key(key, text), _value(value, text, depth + 1)
+def _closing(every: list[Token]) -> dict[int, int]:
+    """Opening bracket -> the one that closes it. Raises UnexpectedError where they do not pair."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for at, token in enumerate(every):
+        if token.kind in CLOSING:
+            opened.append(at)
+        elif token.kind in CLOSING.values():
+            if not opened or CLOSING[every[opened[-1]].kind] != token.kind:
+                raise UnexpectedError(token.start)
+            found[opened.pop()] = at
+    if opened:
+        raise UnexpectedError(every[-1].start)
+    return found
 
 
-def _string(tree: Tree[Token], text: str) -> Value:
-    """A quoted template: certain where nothing is interpolated; else as it is written."""
-    parts = [part for found in _children(tree, GrammarRule.STRING_PART) for part in found.children]
-    tokens = [part for part in parts if isinstance(part, Token)]
-    certain = len(tokens) == len(parts)
-    found = "".join(map(_token, tokens)) if certain else _source(tree, text).strip('"')
-    return Value("scalar", tree.meta.line, tree.meta.column, found, certain=certain)
-
-
-def _token(token: Token) -> str:
-    return token[1:] if token.type in ESCAPED else _unescaped(token)
-
-
-def _unescaped(text: str) -> str:
-    if "\\" not in text:
-        return text
-    for escaped, char in _ESCAPES.items():
-        text = text.replace(escaped, char)
-    return text
-
-
-def _source(tree: Tree[Token], text: str) -> str:
-    """The text of an expression, cut."""
-    start = tree.meta.start_pos
-    return text[start : min(tree.meta.end_pos, start + _MAX_SOURCE)]
+def _meant(escape: re.Match[str]) -> str:
+    """The characters that an escape in a string stands for."""
+    letter, short, long, opening = escape.groups()
+    if opening:
+        return f"{opening}{{"
+    if letter:
+        return _CONTROL.get(letter, letter)
+    code = int(short or long, 16)
+    is_character = code <= sys.maxunicode and not 0xD800 <= code <= 0xDFFF
+    return chr(code) if is_character else escape[0]

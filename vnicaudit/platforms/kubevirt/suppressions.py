@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import msgspec
 
 from vnicaudit.platforms.kubevirt.objects import Object
+from vnicaudit.text.comments import reason_and_settings
 
 PREFIX = "suppress.vnicaudit/"
-_SETTINGS = ("until", "owner", "mac")
 
 
 def suppressions_of(found: Object) -> tuple[str, ...]:
@@ -28,17 +28,4 @@ def _entries(found: Object) -> Iterator[dict[str, str]]:
         if key.startswith(PREFIX):
             value = annotations.child(key)
             text = "" if value is None else value.text or ""
-            yield {"rule": key.removeprefix(PREFIX), **_parts(text)}
-
-
-def _parts(text: str) -> dict[str, str]:
-    """The reason, and behind it settings like ``; until=2027-01-31``."""
-    pieces = text.split(";")
-    settings: dict[str, str] = {}
-    while len(pieces) > 1:
-        name, equals, value = pieces[-1].strip().partition("=")
-        if not equals or name not in _SETTINGS:
-            break
-        settings[name] = value.strip()
-        pieces.pop()
-    return {"reason": ";".join(pieces).strip(), **settings}
+            yield {"rule": key.removeprefix(PREFIX), **reason_and_settings(text)}

@@ -1,7 +1,9 @@
-"""One domain of a live libvirt: fetched by a thread as text, then read without libvirt.
+"""One domain of a live libvirt: fetched as text, read, and joined with what its host knows.
 
-The two are apart because threads that wait for answers cost nothing, and threads that parse
-stand in each other's way.
+Where definitions have shapes in common, the thread that fetched one reads it at once: meanwhile the
+host works on what the others asked for. A thread of its own that read them all would hold the
+interpreter's lock, and those that have an answer would wait for it. Where they have not, one thread
+parses all: several that do take half as much CPU time again, for lxml gives the lock up each time.
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ from vnicaudit.model.host import Network
 from vnicaudit.model.location import Location
 from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.platforms.domain_xml.likeness import on_way_back
-from vnicaudit.platforms.domain_xml.read import definition_root, domain_of
+from vnicaudit.platforms.domain_xml.read import (
+    definition_root,
+    domain_of,
+    known_root,
+    parsed_root,
+    shapes_are_common,
+)
 from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 from vnicaudit.platforms.libvirt.agent import GuestFacts, channel_state, with_agent
 from vnicaudit.platforms.libvirt.binding import libvirt
@@ -38,6 +46,18 @@ class Fetched(msgspec.Struct, frozen=True):
     persistent: str | None = None
     again: str | None = None
     """What the persistent one would be if it were defined again; None: not asked."""
+    is_unknown: bool = False
+    """Its definitions have to be parsed: their shapes were looked up, and are not known."""
+
+
+class ReadDomain(msgspec.Struct, frozen=True):
+    """A domain as its definitions have it, before its networks are looked up. ``persistent`` is its
+    other definition while it runs, None where there is none; ``connected``: an agent in the guest
+    holds its channel open."""
+
+    domain: Domain
+    persistent: Domain | None = None
+    connected: bool = False
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -108,45 +128,78 @@ def is_running(definition: str) -> bool:
     return " id='" in definition[: definition.find(">")]
 
 
-def domain_from(fetched: Fetched, around: Surroundings) -> Domain | ReadError:
-    """The domain, judged by its running definition where it runs. No libvirt is asked."""
+def read_if_known(fetched: Fetched, uri: Uri) -> ReadDomain | Fetched | ReadError:
+    """The domain as its definitions have it, where they are of known shapes; else itself."""
+    if not shapes_are_common():
+        return fetched
+    root, later = known_root(fetched.definition), None
+    if fetched.persistent is not None and root is not None:
+        later = known_root(fetched.persistent)
+    if root is None or (fetched.persistent is not None and later is None):
+        return msgspec.structs.replace(fetched, is_unknown=True)
     try:
-        return _domain_from(fetched, around)
+        return _read(fetched.state, root, later, uri)
     except TargetError as error:
-        return ReadError(f"a domain's definition: {error.message}")
+        return _not_read(error)
 
 
-def _domain_from(fetched: Fetched, around: Surroundings) -> Domain:
-    running = fetched.state.active or False
-    root = definition_root(fetched.definition)
-    domain = _domain(root, around, fetched.state, form="live" if running else "dump")
-    if not running:
+def read_fetched(fetched: Fetched, uri: Uri) -> ReadDomain | ReadError:
+    """The domain as its definitions have it. No libvirt is asked."""
+    root_of = parsed_root if fetched.is_unknown else definition_root
+    try:
+        later = None if fetched.persistent is None else root_of(fetched.persistent)
+        return _read(fetched.state, root_of(fetched.definition), later, uri)
+    except TargetError as error:
+        return _not_read(error)
+
+
+def _read(state: DomainState, root: XmlElement, later: XmlElement | None, uri: Uri) -> ReadDomain:
+    if not state.active:
+        return ReadDomain(_domain(root, uri, state, form="dump"))
+    return ReadDomain(
+        _domain(root, uri, state, form="live"),
+        None if later is None else _domain(later, uri, None, form="dump"),
+        connected=channel_state(root),
+    )
+
+
+def _not_read(error: TargetError) -> ReadError:
+    return ReadError(f"a domain's definition: {error.message}")
+
+
+def domain_from(item: ReadDomain, around: Surroundings) -> Domain:
+    """The domain with what its host knows of it, judged by its running definition where it runs."""
+    domain = resolve_networks(item.domain, around.networks)
+    state = domain.state
+    if state is None or not state.active:
         return domain
-    if fetched.persistent is not None:
-        later = _domain(definition_root(fetched.persistent), around, None, form="dump")
+    if item.persistent is not None:
+        later = resolve_networks(item.persistent, around.networks)
         domain = msgspec.structs.replace(
             domain,
-            live=LiveFacts(
-                fetched.state, PendingChanges(staged(domain, later), coming(domain, later))
-            ),
+            live=LiveFacts(state, PendingChanges(staged(domain, later), coming(domain, later))),
             unread=domain.unread or later.unread,
         )
     facts = around.guests.get(domain.uuid or "")
-    return with_agent(domain, connected=channel_state(root), facts=facts)
+    return with_agent(domain, connected=item.connected, facts=facts)
 
 
 def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition | ReadError:
     """The domain and its persistent definition, to be changed. No libvirt is asked."""
     try:
-        running = _domain_from(fetched, around)
+        root = definition_root(fetched.definition)
+        beside = None if fetched.persistent is None else definition_root(fetched.persistent)
+        running = domain_from(_read(fetched.state, root, beside, around.uri), around)
         text = fetched.persistent
         if text is None:
             text = "" if fetched.state.active else fetched.definition
         if not text:
             return JudgedDefinition(running, running, b"")
-        later = _domain(definition_root(text), around, fetched.state, form="dump", xpath="/domain")
+        written = definition_root(text)
+        later = _domain(written, around.uri, fetched.state, form="dump", xpath="/domain")
     except TargetError as error:
-        return ReadError(f"a domain's definition: {error.message}")
+        return _not_read(error)
+    later = resolve_networks(later, around.networks)
     declared = msgspec.structs.replace(later.declared, readiness=running.declared.readiness)
     later = msgspec.structs.replace(
         later, declared=declared, suppressions=running.suppressions
@@ -157,21 +210,25 @@ def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition 
 
 def _domain(
     root: XmlElement,
-    around: Surroundings,
+    uri: Uri,
     state: DomainState | None,
     *,
     form: DefinitionForm,
     xpath: str | None = None,
 ) -> Domain:
+    """The domain as one definition has it, its networks not looked up yet."""
     # the test driver fills in no defaults (measured with 9.0: a missing model stays missing)
-    form = "raw" if around.uri.driver == "test" else form
-    domain = domain_of(root, Location(around.uri.text, xpath=xpath), 0, form=form)
-    named = (f"domain {domain.name!r}: {error.message}" for error in domain.unread)
+    form = "raw" if uri.driver == "test" else form
+    domain = domain_of(root, Location(uri.text, xpath=xpath), 0, form=form)
     declared = domain.declared
     # libvirt's client takes the system daemon for root, whatever the path says
-    if around.uri.session and os.geteuid() != 0:
+    if uri.session and os.geteuid() != 0:
         declared = msgspec.structs.replace(declared, session=True)
-    domain = msgspec.structs.replace(
-        domain, declared=declared, unread=tuple(ReadError(text) for text in named)
-    ).with_state(state)
-    return resolve_networks(domain, around.networks)
+    return msgspec.structs.replace(
+        domain,
+        declared=declared,
+        unread=tuple(
+            [ReadError(f"domain {domain.name!r}: {error.message}") for error in domain.unread]
+        ),
+        live=None if state is None else LiveFacts(state),
+    )

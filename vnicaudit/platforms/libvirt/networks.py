@@ -8,12 +8,13 @@ type.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Network
-from vnicaudit.model.nic import Nic
+from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.platforms.domain_xml.documents import documents
 
 _DIRECT = frozenset({"private", "vepa", "passthrough"})
@@ -62,5 +63,9 @@ def _resolve(nic: Nic, networks: Mapping[str, Network]) -> Nic:
     network = networks.get(nic.source or "") if _unresolved(nic) else None
     if network is None:
         return nic
-    declared = msgspec.structs.replace(nic.declared, actual_type=network.actual_type)
-    return msgspec.structs.replace(nic, declared=declared)
+    return msgspec.structs.replace(nic, declared=_resolved(nic.declared, network.actual_type))
+
+
+@lru_cache(maxsize=1024)  # NICs set alike share one record
+def _resolved(declared: NicConfig, actual_type: str) -> NicConfig:
+    return msgspec.structs.replace(declared, actual_type=actual_type)

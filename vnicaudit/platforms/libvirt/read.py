@@ -21,15 +21,20 @@ from vnicaudit.model.traffic import HostTraffic
 from vnicaudit.platforms.libvirt.domains import (
     Fetched,
     JudgedDefinition,
+    ReadDomain,
     Surroundings,
     definition_from,
     domain_from,
+    read_fetched,
+    read_if_known,
 )
 from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, VisitFailure, VisitRequest, start
 from vnicaudit.platforms.libvirt.workers import HostSilentError
-from vnicaudit.text.libvirt_uri import parse
+from vnicaudit.text.libvirt_uri import Uri, parse
 
 T = TypeVar("T", Domain, JudgedDefinition)
+P = TypeVar("P")
+"""A domain as a thread left it on the shelf."""
 
 
 class LiveHost(msgspec.Struct, Generic[T], frozen=True):
@@ -63,8 +68,11 @@ def read(
     Raises TargetError when the host cannot be reached or its domains cannot be listed.
     """
     request = VisitRequest(deadline, agent, threads, traffic=traffic, clock=clock)
-    opened, visit, around = _opened(uri, request)
-    domains = stream(opened, visit, around)
+    where = parse(uri)
+    visit: Visit[ReadDomain | Fetched]
+    visit = start(where, request, lambda fetched: read_if_known(fetched, where))
+    opened = _opened(visit, uri)
+    domains = stream(opened, visit, _surroundings(where, opened))
     return LiveHost(opened.host, opened.local, domains, visit.take_traffic, visit.pulse.end)
 
 
@@ -72,38 +80,49 @@ def read_definitions(
     uri: str, *, deadline: float = DEADLINE, agent: bool = False
 ) -> LiveHost[JudgedDefinition]:
     """Read as :func:`read` does, each domain with its persistent definition."""
-    opened, visit, around = _opened(uri, VisitRequest(deadline, agent, again=True))
+    where = parse(uri)
+    visit = start(where, VisitRequest(deadline, agent, again=True), _as_fetched)
+    opened = _opened(visit, uri)
+    around = _surroundings(where, opened)
     domains = _stream(opened, visit, lambda item: _defined(item, around))
     return LiveHost(opened.host, opened.local, domains)
 
 
-def _opened(uri: str, request: VisitRequest) -> tuple[OpenedHost, Visit, Surroundings]:
-    where = parse(uri)
-    visit = start(where, request)
+def _opened(visit: Visit[P], uri: str) -> OpenedHost:
     try:
         opened = visit.opened.take()
     except HostSilentError:
         visit.pulse.end()
-        text = f"no answer within {request.deadline:g} s"
+        text = f"no answer within {visit.pulse.deadline:g} s"
         raise TargetError(text, file=uri, failure="deadline") from None
     if isinstance(opened, VisitFailure):
         raise opened.error
-    networks = {network.name: network for network in opened.host.networks}
-    return opened, visit, Surroundings(where, networks, opened.guests)
+    return opened
 
 
-def stream(opened: OpenedHost, visit: Visit, around: Surroundings) -> Iterator[Domain | ReadError]:
+def _surroundings(uri: Uri, opened: OpenedHost) -> Surroundings:
+    return Surroundings(uri, {each.name: each for each in opened.host.networks}, opened.guests)
+
+
+def _as_fetched(fetched: Fetched) -> Fetched:
+    """A definition that is to be changed is needed as text."""
+    return fetched
+
+
+def stream(
+    opened: OpenedHost, visit: Visit[ReadDomain | Fetched], around: Surroundings
+) -> Iterator[Domain | ReadError]:
     """Domains and errors in the order of the list; those missing at the end are errors."""
     return _stream(opened, visit, lambda item: finished(item, around))
 
 
-_Item = Fetched | ReadError | None
-"""What a thread brought of one domain; None: it has gone since it was listed."""
-
-
 def _stream(
-    opened: OpenedHost, visit: Visit, finish: Callable[[_Item], Iterator[T | ReadError]]
+    opened: OpenedHost,
+    visit: Visit[P],
+    finish: Callable[[P | ReadError | None], Iterator[T | ReadError]],
 ) -> Iterator[T | ReadError]:
+    """``finish`` gets what a thread brought of one domain; None: it has gone since it was
+    listed."""
     shelf = visit.shelf
     end: _ReadEnd | None = None
     position = 0
@@ -142,7 +161,7 @@ def _lost_read(name: str, end: _ReadEnd | None, *, whole: bool) -> ReadError:
     return LostRead(text, failure=failure_kind(failure) or "broken", whole=whole)
 
 
-def _receive(visit: Visit) -> _ReadEnd | None:
+def _receive(visit: Visit[P]) -> _ReadEnd | None:
     """Wait until there is more; the end where there will be no more."""
     try:
         report = visit.progress.take()
@@ -155,19 +174,24 @@ def _receive(visit: Visit) -> _ReadEnd | None:
     raise report.error
 
 
-def finished(item: _Item, around: Surroundings) -> Iterator[Domain | ReadError]:
+def finished(
+    item: ReadDomain | Fetched | ReadError | None, around: Surroundings
+) -> Iterator[Domain | ReadError]:
     """Nothing for a domain that has gone since it was listed; what of one cannot be read comes
     behind it."""
+    if isinstance(item, Fetched):
+        item = read_fetched(item, around.uri)
     if isinstance(item, ReadError):
         yield item
     elif item is not None:
         found = domain_from(item, around)
         yield found
-        if isinstance(found, Domain):
-            yield from found.unread
+        yield from found.unread
 
 
-def _defined(item: _Item, around: Surroundings) -> Iterator[JudgedDefinition | ReadError]:
+def _defined(
+    item: Fetched | ReadError | None, around: Surroundings
+) -> Iterator[JudgedDefinition | ReadError]:
     if isinstance(item, ReadError):
         yield item
     elif item is not None:

@@ -29,7 +29,8 @@ class DomainListing(msgspec.Struct, frozen=True):
 
     def state(self, handle: libvirt.virDomain, *, active: bool) -> DomainState:
         """The state of one domain. Asks libvirt only for a domain that has snapshots."""
-        uuid = handle.UUIDString()
+        is_plain = not (self.transient or self.managed_save or self.with_snapshots)
+        uuid = "" if is_plain else handle.UUIDString()  # which takes as long as to build a record
         transient = _member(uuid, self.transient)
         snapshots, memory = _snapshots(handle, _member(uuid, self.with_snapshots))
         return DomainState(

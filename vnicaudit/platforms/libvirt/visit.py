@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -29,6 +29,8 @@ from vnicaudit.platforms.libvirt.state import DomainListing, list_domains
 from vnicaudit.platforms.libvirt.traffic import TrafficCount
 from vnicaudit.platforms.libvirt.workers import HostSilentError, Mailbox, Pulse, WorkerThreads
 from vnicaudit.text.libvirt_uri import Uri
+
+T = TypeVar("T")
 
 _LOCAL_THREADS = 4
 _REMOTE_THREADS = 32
@@ -61,14 +63,16 @@ class PendingTraffic(msgspec.Struct, frozen=True):
     box: Mailbox[HostTraffic | None]
 
 
-class Visit(msgspec.Struct, frozen=True):
+class Visit(msgspec.Struct, Generic[T], frozen=True):
     """Where the threads of a visit report: ``shelf`` holds domains by their place in the list
-    (None: gone since), ``progress`` tells that there are more (None) or will be none."""
+    (None: gone since), as ``read`` makes them of what was fetched; ``progress`` tells that there
+    are more (None) or will be none."""
 
     pulse: Pulse
     opened: Mailbox[OpenedHost | VisitFailure]
     progress: Mailbox[VisitFailure | None]
-    shelf: dict[int, Fetched | ReadError | None]
+    shelf: dict[int, T | ReadError | None]
+    read: Callable[[Fetched], T | ReadError]
     again: bool = False
     """Also what would come of each definition if it were defined again."""
     threads: int = 1
@@ -101,19 +105,24 @@ class VisitRequest(NamedTuple):
     clock: Callable[[], float] = time.monotonic
 
 
-def start(uri: Uri, request: VisitRequest) -> Visit:
-    """Send a thread to the host; returns at once."""
+def start(
+    uri: Uri, request: VisitRequest, read_one: Callable[[Fetched], T | ReadError]
+) -> Visit[T]:
+    """Send a thread to the host; returns at once. ``read_one`` is called by the threads that
+    fetch."""
     pulse, traffic = Pulse(request.deadline, request.clock), request.traffic
     size = request.threads or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
     pending = None if traffic is None else PendingTraffic(traffic, Mailbox(pulse))
-    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), {}, request.again, size, pending)
+    boxes: tuple[Mailbox[OpenedHost | VisitFailure], Mailbox[VisitFailure | None]]
+    boxes = Mailbox(pulse), Mailbox(pulse)
+    visit = Visit(pulse, *boxes, {}, read_one, request.again, size, pending)
     patience = min(_AGENT_SECONDS, request.deadline / 2) if request.agent else 0.0
     go = partial(_run_visit, uri, size, patience, visit)
     threading.Thread(target=go, name=f"visit {uri.text}", daemon=True).start()
     return visit
 
 
-def _run_visit(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
+def _run_visit(uri: Uri, threads: int, patience: float, visit: Visit[T]) -> None:
     """The visit from beginning to end. Whatever goes wrong is told to the one who waits."""
     try:
         _connected(uri, threads, patience, visit)
@@ -123,14 +132,14 @@ def _run_visit(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
         _fail(visit, error)
 
 
-def _fail(visit: Visit, error: BaseException) -> None:
+def _fail(visit: Visit[T], error: BaseException) -> None:
     visit.opened.post(VisitFailure(error))
     visit.progress.post(VisitFailure(error))
     if visit.traffic is not None:
         visit.traffic.box.post(None)
 
 
-def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
+def _connected(uri: Uri, threads: int, patience: float, visit: Visit[T]) -> None:
     connection = open_read_only(uri)
     visit.pulse.beat()
     workers, aside = WorkerThreads(threads, visit.pulse.beat), WorkerThreads(1, visit.pulse.beat)
@@ -155,14 +164,16 @@ def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
 
 
 def _begin_traffic(
-    connection: libvirt.virConnect, worker: WorkerThreads, visit: Visit
+    connection: libvirt.virConnect, worker: WorkerThreads, visit: Visit[T]
 ) -> TrafficCount | None:
     if visit.traffic is None:
         return None
     return TrafficCount(connection, worker, visit.pulse, visit.traffic.seconds)
 
 
-def fetch_all(listing: DomainListing, workers: WorkerThreads, visit: Visit) -> list[Future[None]]:
+def fetch_all(
+    listing: DomainListing, workers: WorkerThreads, visit: Visit[T]
+) -> list[Future[None]]:
     """Have every domain fetched, each thread taking the next one in turn: a domain that hangs
     costs one thread and no other domain."""
     handles = listing.handles
@@ -177,8 +188,9 @@ def fetch_all(listing: DomainListing, workers: WorkerThreads, visit: Visit) -> l
                 turn = next(turns, None)
             if turn is None:
                 break
-            visit.shelf[turn] = fetch(handles[turn], listing, again=visit.again)
+            item = fetch(handles[turn], listing, again=visit.again)
             visit.pulse.beat()
+            visit.shelf[turn] = visit.read(item) if isinstance(item, Fetched) else item
             done += 1
             if done % every == 0:
                 visit.progress.post(None)

@@ -1,4 +1,4 @@
-"""nova.conf -> :class:`~vnicaudit.model.nova.NovaConfig`, with the parser Nova itself uses.
+"""nova.conf -> :class:`~vnicaudit.model.nova.NovaConfig`, read as Nova reads it.
 
 Files of flags (``--name=value``) were Nova's configuration up to Essex; the flag file was taken out
 for Folsom (2012.2, commit 7e3e9b8e9c "default_flagfile has been removed"). oslo.config refuses one:
@@ -14,13 +14,15 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 import msgspec
-from oslo_config.iniparser import BaseParser, ParseError
 
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.options import is_asked_for, options_named
 from vnicaudit.knowledge.nova_conf.resolve import as_of, is_placeholder
+from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.nova import NovaConfig, NovaOption
+from vnicaudit.platforms.nova_conf.ini import IniError, statements
 from vnicaudit.platforms.nova_conf.recognise import UTF_16
+from vnicaudit.text.comments import accepting_comments
 from vnicaudit.text.placeholders import is_only_placeholder
 from vnicaudit.text.template import TemplateLine, is_template, plain
 
@@ -51,6 +53,7 @@ def read_bytes(data: bytes, *, target: str, file: str | None) -> NovaConfig:
             complete=not parsed.open_ended,
             compute=parsed.compute and is_service_file(name),
             rest_checksum=parsed.rest_checksum,
+            comments=parsed.comments,
         )
     )
 
@@ -87,6 +90,7 @@ class Parsed(msgspec.Struct, frozen=True):
     open_ended: bool = False
     compute: bool = False
     rest_checksum: int = 0
+    comments: tuple[AcceptingComment, ...] = ()
 
 
 IsKept = Callable[[str, str], bool]
@@ -102,11 +106,12 @@ def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
     else:
         lines, open_ended = [TemplateLine(line, True, False) for line in written], False
     parser = _OptionParser(lines, written, file, is_kept, certain=not open_ended)
-    return Parsed(parser.options(), open_ended, parser.compute, parser.rest)
+    comments = tuple(AcceptingComment(file, *one) for one in accepting_comments(text, "ini"))
+    return Parsed(parser.options(), open_ended, parser.compute, parser.rest, comments)
 
 
-class _OptionParser(BaseParser):
-    """oslo.config's parser, which also keeps where each assignment begins."""
+class _OptionParser:
+    """What is kept of the statements of a file, and where each assignment begins."""
 
     def __init__(
         self,
@@ -117,7 +122,6 @@ class _OptionParser(BaseParser):
         *,
         certain: bool,
     ) -> None:
-        super().__init__()
         self.compute = False
         self.rest = 0
         self._is_kept = is_kept
@@ -132,11 +136,16 @@ class _OptionParser(BaseParser):
     def options(self) -> tuple[NovaOption, ...]:
         """Parse. Raises TargetError."""
         try:
-            self.parse(self._numbered())
-        except ParseError as error:
-            # the parser's own text quotes the line, which may hold a password
+            for statement in statements(self._numbered()):
+                if isinstance(statement, str):
+                    self._begin_section(statement)
+                else:
+                    self._assign(*statement)
+        except IniError as error:
             raise TargetError(
-                f"{error.msg}: Nova would not start with it", file=self._file, line=error.lineno
+                f"{error.message}: Nova would not start with it",
+                file=self._file,
+                line=error.number,
             ) from None
         return tuple(self._options)
 
@@ -149,15 +158,15 @@ class _OptionParser(BaseParser):
                 self._starts.append((number, self._section))
             yield line.text
 
-    def new_section(self, section: str) -> None:
+    def _begin_section(self, section: str) -> None:
         """Groups are compared in lower case, but for DEFAULT (oslo.config)."""
         self._section = section if section == "DEFAULT" else section.lower()
 
-    def assignment(self, key: str, value: list[str]) -> None:
+    def _assign(self, key: str, value: list[str]) -> None:
         """One option; a value on several lines is joined as oslo.config joins it."""
         number, section = self._starts.popleft()
         if section is None:
-            raise ParseError("Section must be started before assignment", number, "")
+            raise IniError("Section must be started before assignment", number)
         if _CREDENTIAL.search(key) is not None:
             return
         self.compute = self.compute or section == "libvirt" or key == "compute_driver"

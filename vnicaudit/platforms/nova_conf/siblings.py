@@ -144,6 +144,7 @@ def _config_together(together: _Together, target: str, file: str) -> NovaConfig:
         complete=together.complete,
         compute=compute and not _is_beside(file, files),
         rest_checksum=together.parts[file].rest_checksum,
+        comments=together.parts[file].comments,
     )
     return as_of(config)
 

@@ -34,7 +34,7 @@ from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
 PLAN = "plan.json"
 
 
-_ALREADY = "it is so already: nothing to do"
+_ALREADY = "nothing to do: it already is as planned"
 _MEANWHILE = "meanwhile a plan without that host (vnicaudit fleet plan --limit) changes others"
 _NOT_BEGUN: dict[Outcome, ForeseenOutcome] = {"gone": "gone", "refused": "refused"}
 """What a driver answers of one that is not there any more -> how that is foreseen."""
@@ -182,7 +182,7 @@ def _foreseen(
     show: Callable[[UnitRequest, Prepared], None] | None,
 ) -> Foreseen:
     def is_to_be(outcome: ForeseenOutcome, why: str = "", codes: tuple[str, ...] = ()) -> Foreseen:
-        return Foreseen(unit.name, outcome, why, codes, unit.steps)
+        return Foreseen(unit.name, outcome, why, codes, unit.steps, unit.place)
 
     try:
         prepared = preparing(unit, drivers)

@@ -192,7 +192,7 @@ def dry_run_rollback(
         raise UsageError(f"run {run_id} was ended before it did anything")
     units = selection.units_of(found)[::-1]
     halves = tuple(
-        Foreseen(unit.name, "would-change", steps=unit.steps)
+        Foreseen(unit.name, "would-change", steps=unit.steps, place=unit.place)
         for unit in units if found.is_open(unit.key)
     )  # fmt: skip
     context = context.going_on_with(found.request)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 
 import msgspec
 
+from vnicaudit.base.wording import told_apart
 from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.driver import Prepared
@@ -53,6 +55,12 @@ class RunResult(msgspec.Struct, frozen=True):
     is_lost: bool = False
 
 
+def _names(units: Sequence[UnitRequest]) -> dict[str, str]:
+    """Key of a unit -> its name, with its place where others are called so."""
+    named = told_apart((unit.name, unit.place) for unit in units)
+    return {unit.key: name for unit, name in zip(units, named, strict=True)}
+
+
 class Runner:
     """One run. What an earlier life of the program did of it is not done again. ``tell_remaining``
     is told what is left in the middle, in the place of ``tell``."""
@@ -78,6 +86,7 @@ class Runner:
         self._journal = Journal(found.folder)
         self._exclusion = ExclusionLocks()
         self._results = dict(_results(found))
+        self._names = _names(found.request.units)
         for unit in found.request.units:
             if unit.key in self._results and self._results[unit.key].outcome == "failed":
                 self._exclusion.failed(unit.name, unit.exclusive)
@@ -143,7 +152,7 @@ class Runner:
             if unit.key in keys and self._found.is_open(unit.key):
                 self._run_unit(unit, undo=TAKEN_BACK)
         for one in lost:
-            self._tell(one.name, self._found.restore_hint)
+            self._tell(self._names[one.key], self._found.restore_hint)
         if lost:
             return f"what was done to {lost[0].name} is not known any more"
         left = [one for one in units if self._found.is_open(one.key) and one.key not in keys]
@@ -195,7 +204,7 @@ class Runner:
             if result.outcome == "failed":  # to be known before the next one of its group begins
                 self._exclusion.failed(unit.name, unit.exclusive)
         message = f": {result.message}" if result.message else ""
-        self._tell(unit.name, f"{result.outcome}{message}")
+        self._tell(self._names[unit.key], f"{result.outcome}{message}")
         return result
 
     def _unit_result(self, unit: UnitRequest, notes: Notes, undo: str) -> Result:
@@ -223,7 +232,7 @@ class Runner:
             notes.write(Undoing(undo, "rolled-back"))
         work = BegunUnit(
             unit, begin, notes, kept, self._found.folder, self._found.request.limits,
-            self._drivers.clock, lambda text: self._tell(unit.name, text), self._trials, [],
+            self._drivers.clock, partial(self._tell, self._names[unit.key]), self._trials, [],
         )  # fmt: skip
         with self._exclusion.hold(head_of(begin).transaction.shared):
             result = _record_result(notes, self._driven(work))
@@ -246,7 +255,7 @@ class Runner:
         if prepared.transaction is None:
             return None
         if prepared.note:
-            self._tell(unit.name, prepared.note)
+            self._tell(self._names[unit.key], prepared.note)
         if prepared.keeps_texts:
             kept.keep_both(prepared.before, prepared.goal)
         begin = begun_with(prepared.transaction, unit)

@@ -25,7 +25,7 @@ MOST_NICS = 256
 """Of one domain that is planned: each step is judged, and shown, with the whole definition."""
 _TOO_MANY = f"the domain has more than {MOST_NICS} NICs: it is not planned"
 _LIVE_ONLY = Reason(
-    "live-only", "only the running guest has it: it was plugged in, and no definition says so"
+    "live-only", "only the running guest has it: it was attached live and is in no definition"
 )
 
 

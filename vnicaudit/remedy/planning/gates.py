@@ -25,9 +25,9 @@ class _Objection(NamedTuple):
     text: str = ""
 
 
-_OFF = _Objection("off", "the guest is off: it takes effect when it is started")
+_OFF = _Objection("off", "the guest is off: the change takes effect when it is started")
 _TO_VIRTIO_ALONE = _Objection(
-    "virtio-only", "only a change to virtio can be made under a running guest"
+    "virtio-only", "only a change to virtio is possible while the guest runs"
 )
 _MULTIFUNCTION = _Objection(
     "shares-slot",
@@ -39,11 +39,13 @@ _WAITS = _Objection(
     "QEMU waits for the other end of the socket while it starts: start it by hand",
 )
 _ADDRESSES_STAY = _Objection(
-    "windows", "Windows takes the new device for another adapter: its address would stay behind"
+    "windows",
+    (
+        "Windows treats the new device as another adapter: its IP address would stay with the old "
+        "one"
+    ),
 )
-_NO_AGENT = _Objection(
-    "no-agent", "no guest agent is connected, which would have to put the addresses back"
-)
+_NO_AGENT = _Objection("no-agent", "no guest agent is connected to restore the IP addresses")
 _BEHIND = (
     "{} set behind libvirt's settings (<qemu:override>, -set) for a device that is not virtio: "
     "QEMU would not start with it, or not boot; {how}"
@@ -56,9 +58,9 @@ def owner_blocks(domain: Domain) -> tuple[Blocked, ...]:
     if not owner:
         return ()
     if domain.declared.manifest is not None:
-        text = f"a manifest is {owner}'s to carry out: it is changed as the route says"
+        text = f"a manifest is {owner}'s: change it as the route says"
     else:
-        text = f"the definition is {owner}'s, which writes it anew: it is changed there, never here"
+        text = f"the definition is {owner}'s, which rewrites it: change it there, not here"
     return (Blocked("owner-changes-it", text),)
 
 
@@ -71,7 +73,7 @@ def no_change(domain: Domain, nic: Nic | None = None) -> str:
         return f"as virtio it would not start: {nic.declared.virtio_faults[0]}"
     if domain.declared.readiness == "not-supported":
         return CANNOT_DRIVE_VIRTIO
-    return "no rule proposes a change of it; `vnicaudit audit` says what to do"
+    return "no rule proposes a change; `vnicaudit audit` shows what to do"
 
 
 def removal_first(domain: Domain) -> str:
@@ -86,9 +88,7 @@ def state_blocks(state: DomainState | None) -> Iterator[Blocked]:
     if state is None:
         return
     if state.persistent is False:
-        yield Blocked(
-            "no-definition", "it is transient: there is no persistent definition to change"
-        )
+        yield Blocked("no-definition", "it is transient: it has no persistent definition to change")
     if state.managed_save:
         yield Blocked(
             "managed-save",
@@ -106,9 +106,7 @@ def state_blocks(state: DomainState | None) -> Iterator[Blocked]:
 def identity_blocks(domain: Domain, nic: Nic) -> Iterator[Blocked]:
     """Why a NIC of a live host could not be found again: it is known by its MAC address."""
     if nic.mac is None:
-        yield Blocked(
-            "mac-missing", "its definition has no MAC address, by which it would be found again"
-        )
+        yield Blocked("mac-missing", "its definition has no MAC address to identify it by")
     elif sum(other.mac == nic.mac for other in domain.nics) > 1:
         yield Blocked(
             "mac-not-unique",
@@ -129,9 +127,9 @@ def state_notes(state: DomainState | None) -> Iterator[str]:
             f"{'one of them' if others > 1 else 'it'} brings the old NIC back"
         )
     if state.managed_save is None:
-        yield "whether it has a managed save image could not be asked"
+        yield "it is unknown whether it has a managed save image"
     if memory is None:
-        yield "whether it has snapshots with memory could not be asked"
+        yield "it is unknown whether it has snapshots with memory"
 
 
 def modes(

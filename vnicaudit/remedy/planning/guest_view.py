@@ -30,29 +30,30 @@ _RESTART = (
     "guest is not enough."
 )
 _HOTSWAP = (
-    "Exchanged while the guest runs (--mode hotswap), the interface is a new one: its addresses "
-    "and routes are read from the guest's agent before, and put back; what cannot be is said."
+    "With --mode hotswap the running guest gets a new interface: the guest agent reads its "
+    "addresses and routes before the change and restores them afterwards; any that cannot be "
+    "restored are listed."
 )
 GHOST = (
-    "Windows makes an adapter of its own of the new device: a static address stays with the old "
-    "one, which is hidden then."
+    "Windows creates a new adapter for the new device: a static address stays with the old one, "
+    "which is then hidden."
 )
-_NETKVM = "Windows comes without NetKVM: install it from virtio-win before the change."
+_NETKVM = "Windows does not include NetKVM: install it from virtio-win before the change."
 _UNKNOWN_SYSTEM = (
-    "The guest's system is not known: Linux drives virtio with virtio_net, Windows with NetKVM "
-    "from virtio-win, which it does not come with."
+    "The guest's operating system is unknown. Linux needs virtio_net; Windows needs NetKVM, which "
+    "it does not include (install it from virtio-win)."
 )
 _OTHER_NAME = "Under another name, what the guest's configuration says of {} is not for it."
 _NEW_ADAPTER = (
-    "Windows makes another adapter of the new device: a static address stays with the old one"
+    "Windows creates a new adapter for the new device: a static address stays with the old one"
 )
 _NEW_NAME = (
     "the guest may not call it {} any more, and what its configuration says of that name is not "
     "for it then: pin the name first"
 )
 _BY_DRIVER = (
-    "this system names interfaces after their driver: what its configuration says of the old name "
-    "is not for the new one"
+    "this system names interfaces after their driver: its configuration for the old name does not "
+    "apply to the new one"
 )
 _SEVERAL = "The names ethN of the guest's other NICs may change as well: they are given in order."
 _PORT = (

@@ -25,31 +25,33 @@ from vnicaudit.model.plan import Naming
 _Prediction = tuple[str | None, str]
 """A name, and how it was found; None, and what it depends on."""
 
-_AGENT = "today's name is the guest agent's word"
-_STAYS = "driver and address stay, and the name with them"
-_NOT_KNOWN = "what names the guest gives is not known"
+_AGENT = "the guest agent reports the current name"
+_STAYS = "driver and address stay the same, so the name does too"
+_NOT_KNOWN = "the guest's naming scheme is unknown"
 _PREDICTED = (
-    "{} is predicted, for a guest that leaves names to systemd (197 or newer, without "
-    "net.ifnames=0), as its distribution does"
+    "{} is predicted, if systemd (197 or newer, without net.ifnames=0) names the interfaces, as "
+    "is the default of its distribution"
 )
-_NO_ADDRESS = "systemd makes the name of an address as the guest counts, which is not known"
+_NO_ADDRESS = (
+    "systemd derives the name from the guest's own numbering of addresses, which is unknown"
+)
 _KERNEL_ONLY = (
-    "{} is predicted: the kernel names NICs in the order it finds them, and there is but this one"
+    "{} is predicted: the kernel names NICs in the order it finds them, and this is the only one"
 )
 _KERNEL = "the kernel names NICs in the order it finds them, which depends on their drivers"
-_ADDRESS_STAYS = "systemd makes it of the address, which stays"
-_WHATEVER = "the address stays, and with it whatever name it gives"
-_MAC_STAYS = "systemd makes it of the MAC address, which stays"
+_ADDRESS_STAYS = "systemd derives it from the address, which stays the same"
+_WHATEVER = "the address stays the same, and so does any name derived from it"
+_MAC_STAYS = "systemd derives it from the MAC address, which stays the same"
 _ETH = (
     "this system calls virtio NICs ethN, unless the kernel is started with net.ifnames=1 or a file "
     "ifcfg-* has their HWADDR (Red Hat solution 3219091)"
 )
 _MAY_BE_ETH = (
-    "where it stays, a name made of the address does so too, but for systems that call virtio NICs "
-    "ethN, as Red Hat Enterprise Linux 7 does"
+    "if it stays the same, so does a name derived from it, except in systems that call virtio NICs "
+    "ethN, such as Red Hat Enterprise Linux 7"
 )
-_OWN = "it is a name of the guest's own, and stays if what gives it goes by the MAC address"
-NEW_ADAPTER = "Windows makes an adapter of its own of the new device, with another name"
+_OWN = "it is a custom name, and stays if it is assigned by MAC address"
+NEW_ADAPTER = "Windows creates a new adapter for the new device, with another name"
 _BY_DRIVER = "this system names interfaces after their driver"
 
 
@@ -99,7 +101,7 @@ def only_nic(domain: Domain) -> bool:
 
 def _predicted(domain: Domain, system: System, nic: Nic) -> _Prediction:
     if system.family not in (LINUX, None):
-        return None, "the guest agent does not say today's name"
+        return None, "the guest agent does not report the current name"
     scheme = scheme_of(system, nic)
     if scheme is None:
         return None, _NOT_KNOWN

@@ -39,7 +39,7 @@ _IN_FILE = Blocked("in-a-file", "a definition in a file is not converted: plan o
 _NO_INTERFACE = Reason(
     "no-interface", "it is no <interface> of a definition: change it where it is added"
 )
-_TRANSIENT = Reason("no-definition", "it is transient: there is no persistent definition to change")
+_TRANSIENT = Reason("no-definition", "it is transient: it has no persistent definition to change")
 
 
 class PlannedNic(PlanSubject[DomainUnit | FileUnit]):

@@ -31,7 +31,7 @@ KIB_PER_QUEUE = 64
 _ENOUGH_ON_S390 = 2
 """IBM recommends queues only with evidence of load; OpenShift's page said to start with 2."""
 
-_ASKED = "the policy asks for it; the guest uses one queue pair per vCPU at most"
+_ASKED = "the policy asks for it; the guest uses at most one queue pair per vCPU"
 _SWITCH = "the switch must offer as many queues, or QEMU does not start"
 _OWN_TAP = "a tap that is there before the guest must have been made for several queues"
 _MORE_QUEUES = {"vhostuser": (_SWITCH, False), "ethernet": (_OWN_TAP, False)}

@@ -11,7 +11,7 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
 
 _SAFE = "the policy asks for it; the driver reads a ring's size"
-_DEVICE = "the policy asks for it; the vDPA device must have rings that large"
+_DEVICE = "the policy asks for it; the vDPA device must support rings of that size"
 _NOT_TAKEN = "QEMU does not take it here; with the model, libvirt would begin to read it"
 
 _ROM = "rings stay as they are: it has a boot order, and an old boot ROM stops at 256 descriptors"

@@ -17,9 +17,9 @@ from vnicaudit.reports.wrap import Piece, fold, wrap
 from vnicaudit.reports.writer import Options
 
 
-def explanation_json(explanation: Explanation) -> str:
-    """``vnicaudit.explain/1``, on one line."""
-    return encode(written_explanation(explanation)) + "\n"
+def explanation_json(explanation: Explanation, docs_url: str = "") -> str:
+    """``vnicaudit.explain/1``, on one line. ``docs_url``: where the documentation is."""
+    return encode(written_explanation(explanation, docs_url)) + "\n"
 
 
 def explanation_text(explanation: Explanation, options: Options) -> str:

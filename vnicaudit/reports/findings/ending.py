@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from vnicaudit.base.wording import count
@@ -145,10 +146,9 @@ class Ending:
 
     def _not_judged_briefly(self) -> Iterator[str]:
         """Two lines: as many rules as there is room for, with how often; the others are counted."""
-        numbers = self._tally.skipped.most_common()
         words = [
-            f"{_RULES.get(rule, rule)} ({count(number, kind)})"
-            for (rule, _needs, kind), number in numbers
+            f"{_RULES.get(rule, rule)} ({', '.join(count(number, kind) for kind, number in kinds)})"
+            for rule, kinds in _skipped_by_rule(self._tally)
         ]
         if not words:
             return
@@ -172,6 +172,16 @@ class Ending:
         for note in notes:
             yield wrap(safe(note), self._width, "  ", "    ")
         yield "\n"
+
+
+def _skipped_by_rule(tally: Tally) -> list[tuple[str, list[tuple[str, int]]]]:
+    """Each rule that was not judged, the most frequent first, with how many of each kind it was not
+    judged for, whatever was missing."""
+    found: dict[str, Counter[str]] = {}
+    for (rule, _needs, kind), number in tally.skipped.items():
+        found.setdefault(rule, Counter())[kind] += number
+    ordered = sorted(found.items(), key=lambda one: -one[1].total())
+    return [(rule, kinds.most_common()) for rule, kinds in ordered]
 
 
 def _rank(key: tuple[Severity, str, str]) -> tuple[int, str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Crashed, Finding, Skipped
 from vnicaudit.model.report import Suppressed
-from vnicaudit.reports.findings.grouped import (
+from vnicaudit.reports.findings.equal_findings import (
     MANY_NAMES,
     EqualFindings,
-    RuleKey,
+    FixOfOwners,
     names_of,
     names_within,
 )
+from vnicaudit.reports.findings.grouped import RuleKey
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.columns import padded_cell
@@ -20,6 +21,8 @@ from vnicaudit.reports.wrap import Piece, fold, with_lead, wrap
 
 SEVERITY = 6
 """Columns of the longest one."""
+_OWNERS = 4
+"""Fixes of different owners that are shown for one rule."""
 _HEAD = "  "
 _BODY = "    "
 _HANG = "      "
@@ -52,15 +55,20 @@ class FindingText:
         return text + self._labelled("on", safe(self._names(same)), "quiet")
 
     def _equal_fixes(self, same: EqualFindings) -> str:
-        """The most frequent fix; how many are unsafe, and the most frequent reason."""
-        fixes, risks = same.fixes, same.risks
+        """The most frequent fix of each owner; how many are unsafe, and the most frequent
+        reason."""
+        fixes = same.fixes
         words = {(one.label, one.fix) for one in same.wordings}
         if len(words) == 1 or not fixes:
             return self._fix(*words.pop())
-        (fix, number), *_more = fixes
-        label = "fix" if number == same.count else f"fix ({number:,} of {same.count:,})"
-        text = self._labelled(label, safe(fix), "fix")
-        if risks:
+        text = "".join(
+            self._labelled(_label_for(fix, same.count), safe(fix.edit), "fix")
+            for fix in fixes[:_OWNERS]
+        )
+        if len(fixes) > _OWNERS:
+            more = f"{len(fixes) - _OWNERS:,} more, of other owners (--view full has each)"
+            text += self._labelled("fix", more, "fix")
+        if risks := same.risks:
             (risk, number), *_more = risks
             label = f"unsafe ({number:,} of {same.count:,})"
             text += self._labelled(label, safe(risk), "medium")
@@ -88,7 +96,7 @@ class FindingText:
     def suppressed(self, entry: Suppressed) -> str:
         """A finding that somebody accepted, with who says so."""
         head = self._head(entry.finding, "suppressed")
-        reason = self._labelled("reason", safe(f"{entry.reason} ({entry.source})"), "quiet")
+        reason = self._labelled("reason", safe(_accepted(entry)), "quiet")
         return head + self._body(safe(message_of(entry.finding))) + reason
 
     def crashed(self, crashed: Crashed) -> str:
@@ -123,6 +131,13 @@ class FindingText:
         return with_lead(lead, f": {text}", self._width, _BODY, _HANG)
 
 
+def _accepted(entry: Suppressed) -> str:
+    """``the vendor supports e1000 only (vnicaudit.toml:1; owner telephony; until 2027-01-31)``."""
+    owner = entry.owner and f"owner {entry.owner}"
+    until = entry.until and f"until {entry.until}"
+    return f"{entry.reason} ({'; '.join(filter(None, (entry.source, owner, until)))})"
+
+
 def _messages(same: EqualFindings) -> list[str]:
     """Two lines at most: the most frequent messages, each with how many have it."""
     messages = same.messages
@@ -133,6 +148,12 @@ def _messages(same: EqualFindings) -> list[str]:
     if more := same.count - sum(number for _message, number in shown):
         lines.append(f"{more:,}: in other words (--view full has each)")
     return lines
+
+
+def _label_for(fix: FixOfOwners, findings: int) -> str:
+    """``fix``, ``fix (5 of 12)`` or ``fix for nova, ovirt (5 of 12)``."""
+    whose = f"fix for {safe(', '.join(fix.owners))}" if fix.owners else "fix"
+    return whose if fix.number == findings else f"{whose} ({fix.number:,} of {findings:,})"
 
 
 def _fix_style(label: str) -> str:

@@ -13,14 +13,9 @@ from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.model.finding import Finding, Severity
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited
+from vnicaudit.reports.findings.equal_findings import MANY_NAMES, NAMES, EqualFindings, FindingWords
 from vnicaudit.reports.tally import SCOPE_WORD
-from vnicaudit.reports.wording import (
-    WORST_FIRST,
-    fix_label,
-    message_of,
-    name_and_id,
-    nic_label,
-)
+from vnicaudit.reports.wording import WORST_FIRST, fix_label, message_of, name_and_id
 from vnicaudit.reports.writer import Options, SortBy
 
 GroupBy = Literal["rule", "domain", "host", "owner", "image", "flavor", "project"]
@@ -28,89 +23,12 @@ GROUP_BY: tuple[GroupBy, ...] = get_args(GroupBy)
 
 GROUPS = 5_000
 """Groups that are told apart; what would be one more goes to those that are put together."""
-NAMES = 3
-"""Of those that have a finding, as many are named at least; with ``--verbose`` more."""
-MANY_NAMES = 20
-_WORDINGS = 40
-"""Messages and fixes of one rule in one group that are told apart."""
 _OTHERS = "all others"
 _NO_SERVER = "no server of a cloud"
 _NOT_TOLD = "not told"
 
 RuleKey = tuple[Severity, str, str]
 """Severity, id and name of a rule."""
-
-
-class FindingWords(NamedTuple):
-    """How a finding is worded. ``label`` and ``fix`` belong together; ``edit`` is the fix without
-    why it is unsafe, ``risk`` that reason; empty: there is none."""
-
-    message: str
-    label: str = ""
-    fix: str = ""
-    edit: str = ""
-    risk: str = ""
-
-
-class NamedSubjects:
-    """Subjects of which the first are named, and the others counted."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self.subjects = 0
-        self.names: list[str] = []
-        self.place = ""
-        """NIC and place of the first finding."""
-
-    def add(self, name: str) -> None:
-        """Count one, and keep its name while there is room."""
-        self.subjects += 1
-        if len(self.names) < self._most:
-            self.names.append(name)
-
-
-class EqualFindings(NamedSubjects):
-    """Findings of one rule in one group: ``wordings`` are messages, labels of fixes and fixes, with
-    how many have each, ``others`` how many have yet another; ``names`` are the first who have
-    it."""
-
-    def __init__(self, names: int) -> None:
-        super().__init__(names)
-        self.count = self.others = 0
-        self.wordings: Counter[FindingWords] = Counter()
-
-    def take(self, words: FindingWords, finding: Finding) -> None:
-        """Count one finding with these words."""
-        self.count += 1
-        if self.count == 1:
-            self.place = "  ".join(filter(None, (nic_label(finding.about), str(finding.location))))
-        if words in self.wordings or len(self.wordings) < _WORDINGS:
-            self.wordings[words] += 1
-        else:
-            self.others += 1
-
-    @property
-    def messages(self) -> list[tuple[str, int]]:
-        """Each message and how many have it, the most frequent first."""
-        return _counted((words.message, number) for words, number in self.wordings.items())
-
-    @property
-    def fixes(self) -> list[tuple[str, int]]:
-        """Each fix without why it is unsafe, and how many have it, the most frequent first."""
-        return _counted((words.edit, number) for words, number in self.wordings.items())
-
-    @property
-    def risks(self) -> list[tuple[str, int]]:
-        """Why fixes are unsafe, and how many are, the most frequent reason first."""
-        return _counted((words.risk, number) for words, number in self.wordings.items())
-
-
-def _counted(words: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    counts: Counter[str] = Counter()
-    for word, number in words:
-        if word:
-            counts[word] += number
-    return counts.most_common()
 
 
 class FindingGroup(NamedTuple):
@@ -191,15 +109,16 @@ class Groups:
     def _wording(self, finding: Finding, audited: Audited) -> FindingWords:
         """The words of a finding, which name no particular server."""
         message, fix, change = message_of(finding), finding.fix, finding.change
+        owner = name_of(finding.owner)
         if not fix:
-            return FindingWords(message)
+            return FindingWords(message, owner)
         named = audited.fix_names
         if named.server_id or named.image_id:
             anyone = named._replace(any_server=True, any_image=self._by != "image")
             fix = self._wordings.said_for(finding, anyone)
         risk = "" if change is None or change.safe else change.reason
         edit = fix.removesuffix(f" {unsafe_because(risk)}") if risk else fix
-        return FindingWords(message, fix_label(finding), fix, edit, risk)
+        return FindingWords(message, owner, fix_label(finding), fix, edit, risk)
 
     def _place(self, audited: Audited) -> str:
         """The group that all of one belongs to."""
@@ -211,8 +130,10 @@ class Groups:
             return name_and_id(audited.subject, place.file or audited.target)
         if audited.scope == by:
             return name_and_id(audited.subject, audited.uuid or "")
+        if placed is None and by == "host":
+            return _NOT_TOLD if audited.findings[0].location.file else audited.target
         if placed is None:
-            return audited.target if by == "host" else _NO_SERVER
+            return _NO_SERVER
         found = {
             "image": name_and_id(placed.image, placed.image_id),
             "flavor": placed.flavor,
@@ -237,18 +158,3 @@ def groups_of(options: Options, *, by_rule: bool = False) -> Groups | None:
     if options.wordings is None:
         raise ValueError("grouped findings need wordings")
     return Groups(by, options.wordings, names=MANY_NAMES, sort=options.sort)
-
-
-def names_of(same: NamedSubjects, *, most: int = NAMES) -> str:
-    """``web-1, web-2, web-3 and 97 more``."""
-    shown = ", ".join(same.names[:most])
-    more = same.subjects - min(most, len(same.names))
-    return f"{shown} and {more:,} more" if more > 0 else shown
-
-
-def names_within(same: NamedSubjects, width: int) -> str:
-    """As many names as fit that many columns, and NAMES at least."""
-    most = len(same.names)
-    while most > NAMES and len(names_of(same, most=most)) > width:
-        most -= 1
-    return names_of(same, most=most)

@@ -27,20 +27,21 @@ NEEDS_ROWS = False
 
 
 def writer(options: Options) -> ReportWriter:
-    """A JSON writer; no option changes what it writes."""
-    del options
-    return _Json()
+    """A JSON writer; ``options`` says where the documentation is."""
+    return _Json(options.docs_url)
 
 
 class _Json:
-    def __init__(self) -> None:
+    def __init__(self, docs_url: str) -> None:
+        self._docs_url = docs_url
         self._separator = Separator()
         self._later = {name: SpooledArray() for name in ("skipped", "crashed", "suppressed")}
 
     def start(self, run: RunInfo) -> str:
+        request = "" if run.request is None else f'"request":{encode(run.request)},\n'
         return (
             f'{{"schema":"{REPORT_SCHEMA}",\n"tool":{encode(run.tool)},\n'
-            f'"started":{encode(run.started)},\n"findings":['
+            f'"started":{encode(run.started)},\n{request}"findings":['
         )
 
     def add(self, audited: Audited) -> str:
@@ -50,12 +51,15 @@ class _Json:
             self._later["crashed"].extend([written_crash(one) for one in audited.crashed])
         if audited.suppressed:
             self._later["suppressed"].extend(
-                [written_suppressed(one) for one in audited.suppressed]
+                [
+                    written_suppressed(one, audited.subject, self._docs_url)
+                    for one in audited.suppressed
+                ]
             )
         if not audited.findings:
             return ""
         return self._separator.before() + encode_items(
-            [written_finding(one) for one in audited.findings]
+            [written_finding(one, audited.subject, self._docs_url) for one in audited.findings]
         )
 
     def finish(self, end: RunEnd) -> Iterator[str]:

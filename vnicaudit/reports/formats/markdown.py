@@ -1,20 +1,16 @@
-"""GitHub-flavoured Markdown, for comments on pull requests and for issues: one table per domain."""
+"""GitHub-flavoured Markdown, for comments on pull requests and for issues: the answer, then one
+table per domain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from vnicaudit.model.finding import Crashed, Finding
 from vnicaudit.model.refs import NicRef, Ref
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.findings.grouped import (
-    MANY_NAMES,
-    NAMES,
-    EqualFindings,
-    RuleKey,
-    groups_of,
-    names_of,
-)
+from vnicaudit.reports.array import TextSpool
+from vnicaudit.reports.findings.equal_findings import MANY_NAMES, NAMES, EqualFindings, names_of
+from vnicaudit.reports.findings.grouped import RuleKey, groups_of
 from vnicaudit.reports.safe import markdown, markdown_code
 from vnicaudit.reports.table.markdown import table_text
 from vnicaudit.reports.table.model import Cell, Part, Row, Table
@@ -52,6 +48,7 @@ def writer(options: Options) -> ReportWriter:
 class _Markdown:
     def __init__(self, options: Options) -> None:
         self._tally = Tally()
+        self._body = TextSpool()
         self._groups = groups_of(options)
         self._names = MANY_NAMES if options.verbose else NAMES
 
@@ -66,55 +63,67 @@ class _Markdown:
         single = audited.findings if self._groups is None else ()
         rows = [_finding(finding) for finding in single]
         rows.extend(map(_crash, audited.crashed))
-        if not rows:
-            return ""
-        about = ", ".join(about_domain(audited))
-        note = markdown(about if audited.scope == "domain" else audited.scope)
-        return _titled(audited.subject, note, Table("", _TABLE, tuple(rows)))
+        if rows:
+            about = ", ".join(about_domain(audited))
+            note = markdown(about if audited.scope == "domain" else audited.scope)
+            self._body.write(_titled(audited.subject, note, Table("", _TABLE, tuple(rows))))
+        return ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
+        yield f"**{markdown(closing(self._tally, end))}**\n"
+        if accepted := accepted_sentence(end):
+            yield f"\n{markdown(accepted)}\n"
+        yield from self._body.drain()
         for name, about, rules in () if self._groups is None else self._groups.groups():
             rows = tuple(_group(key, same, self._names) for key, same in rules)
             title = name or f"{rules[0][0][1]} {rules[0][0][2]}"
             yield _titled(title, markdown(about), Table("", _GROUP, rows))
-        errors = [error for target in end.targets for error in unread_of(target)]
-        if errors:
-            yield "### Could not be read\n\n"
-            for error in errors:
-                yield f"* {markdown_code(error.place)}: {markdown(error.message)}\n"
-            yield "\n"
-        sentences = list(skip_sentences(self._tally))
-        parts = [part for target in end.targets for part in not_judged_of(target)]
-        if sentences or parts:
-            yield "<details><summary>Not judged</summary>\n\n"
-            for part in parts:
-                yield f"* {markdown_code(part.place)}: {markdown(part.message)}\n"
-            yield from (f"* {markdown(sentence)}\n" for sentence in sentences)
-            yield "\n</details>\n\n"
-        notes = [note for target in end.targets for note in notes_of(target)]
-        if notes:
-            yield "<details><summary>Notes</summary>\n\n"
-            yield from (f"* {markdown(note)}\n" for note in notes)
-            yield "\n</details>\n\n"
-        if accepted := accepted_sentence(end):
-            yield f"{markdown(accepted)}\n\n"
-        yield f"**{markdown(closing(self._tally, end))}**\n"
+        yield from _unread(end)
+        yield from _folded("Not judged", self._not_judged(end))
+        yield from _folded("Notes", (markdown(note) for one in end.targets
+                                     for note in notes_of(one)))  # fmt: skip
+
+    def _not_judged(self, end: RunEnd) -> Iterator[str]:
+        for target in end.targets:
+            for part in not_judged_of(target):
+                yield f"{markdown_code(part.place)}: {markdown(part.message)}"
+        yield from map(markdown, skip_sentences(self._tally))
+
+
+def _unread(end: RunEnd) -> Iterator[str]:
+    errors = [error for target in end.targets for error in unread_of(target)]
+    if errors:
+        yield "\n### Could not be read\n\n"
+        yield from (
+            f"* {markdown_code(error.place)}: {markdown(error.message)}\n" for error in errors
+        )
+
+
+def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """A list that a click opens; nothing where it is empty."""
+    items = [f"* {line}\n" for line in lines]
+    if items:
+        yield f"\n<details><summary>{title}</summary>\n\n"
+        yield from items
+        yield "\n</details>\n"
 
 
 def _titled(name: str, about: str, table: Table) -> str:
-    return f"### {markdown_code(name)} ({about})\n\n{''.join(table_text(table, tight=True))}"
+    text = "".join(table_text(table, tight=True)).removesuffix("\n\n")
+    return f"\n### {markdown_code(name)} ({about})\n\n{text}\n"
 
 
 def _group(key: RuleKey, same: EqualFindings, names: int) -> Row:
     severity, rule, _name = key
     texts = []
-    shown = same.wordings.most_common(_WORDINGS)
+    shown, owners = same.leading(_WORDINGS), same.owners
     others = same.count - sum(number for _words, number in shown)
     for words, number in shown:
         many = f"{number:,}: " if len(shown) > 1 or others else ""
+        whose = f" for {words.owner}" if len(owners) > 1 else ""
         texts += [
             Part(f"{many}{words.message}"),
-            Part(words.fix and f"{words.label}: {words.fix}", "note"),
+            Part(words.fix and f"{words.label}{whose}: {words.fix}", "note"),
         ]
     if others:
         texts.append(Part(f"{others:,}: in other words"))

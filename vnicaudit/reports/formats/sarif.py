@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Confidence, Crashed, Finding
+from vnicaudit.model.finding import Crashed, Finding
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.refs import mac_of
 from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo, Suppressed
 from vnicaudit.reports.array import Separator, SpooledArray
 from vnicaudit.reports.encode import encode, encode_items
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.sarif_places import artifact, location_of, locations_in
+from vnicaudit.reports.sarif_places import artifact, location_of, locations_in, replacement
+from vnicaudit.reports.subjects import fixable, rule_page, subject_of
 from vnicaudit.reports.wording import (
     Unread,
     fix_label,
@@ -38,17 +39,21 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schem
 _LEVELS = {
     "error": "error", "high": "error", "medium": "warning", "low": "note", "info": "note",
 }  # fmt: skip
+_PROBLEMS = {"error": "error", "warning": "warning", "note": "recommendation"}
 _FINGERPRINT = "vnicaudit/v1"
 
 
 def writer(options: Options) -> ReportWriter:
-    """A SARIF writer; ``options`` says which confidence fails."""
-    return _Sarif(options.fail_confidence)
+    """A SARIF writer; ``options`` says which confidence fails, where the documentation is, and how
+    files are fixed."""
+    return _Sarif(options)
 
 
 class _Sarif:
-    def __init__(self, fails: Confidence) -> None:
-        self._fails = fails
+    def __init__(self, options: Options) -> None:
+        self._fails = options.fail_confidence
+        self._docs_url = options.docs_url
+        self._replacements = options.replacements
         self._separator = Separator()
         self._notifications = SpooledArray()
         self._rules: dict[str, int] = {}
@@ -59,21 +64,26 @@ class _Sarif:
         self._started = run.started
         rules = run.rules()
         self._rules = {rule.id: index for index, rule in enumerate(rules)}
-        driver = {
+        driver: dict[str, object] = {
             "name": run.tool.name,
             "version": run.tool.version,
-            "rules": [_rule(rule) for rule in rules],
+            "rules": [_rule(rule, self._docs_url) for rule in rules],
         }
+        if self._docs_url:
+            driver["informationUri"] = self._docs_url
         return (
             f'{{"$schema":"{_SCHEMA}",\n"version":"2.1.0",\n"runs":[{{\n'
-            f'"tool":{{"driver":{encode(driver)}}},\n"results":['
+            f'"tool":{{"driver":{encode(driver)}}},\n"columnKind":"unicodeCodePoints",\n"results":['
         )
 
     def add(self, audited: Audited) -> str:
         self._crashed = self._crashed or bool(audited.crashed)
         self._notifications.extend([self._crash(crashed) for crashed in audited.crashed])
-        results = [self._result(finding) for finding in audited.findings]
-        results.extend(map(self._suppressed, audited.suppressed))
+        subject = audited.subject
+        results = [
+            self._result(finding, subject) | self._fixes(finding) for finding in audited.findings
+        ]
+        results.extend(self._suppressed(entry, subject) for entry in audited.suppressed)
         return self._separator.before() + encode_items(results) if results else ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
@@ -98,7 +108,7 @@ class _Sarif:
         index = self._rules.get(rule)
         return {"id": rule} if index is None else {"id": rule, "index": index}
 
-    def _result(self, finding: Finding) -> dict[str, object]:
+    def _result(self, finding: Finding, judged: str) -> dict[str, object]:
         text = message_of(finding)
         if finding.fix:
             text += f"\n{fix_label(finding)}: {finding.fix}"
@@ -108,7 +118,7 @@ class _Sarif:
             "message": _message(text),
             "locations": [location_of(finding)],
             "partialFingerprints": {_FINGERPRINT: finding.fingerprint},
-            "properties": _properties(finding),
+            "properties": _properties(finding, judged),
         }
         if finding.related:
             result["relatedLocations"] = [
@@ -120,10 +130,23 @@ class _Sarif:
             result["ruleIndex"] = self._rules[finding.rule]
         return result
 
-    def _suppressed(self, entry: Suppressed) -> dict[str, object]:
+    def _fixes(self, finding: Finding) -> dict[str, object]:
+        """The safe fix as replacements in the file of the finding; nothing where it is none."""
+        place = finding.location
+        known = self._replacements
+        replacements = () if known is None or place.file is None else known(finding)
+        if not replacements or place.file is None:
+            return {}
+        change = {
+            "artifactLocation": artifact(place.file, None)["artifactLocation"],
+            "replacements": [replacement(one) for one in replacements],
+        }
+        return {"fixes": [{"description": _message(finding.fix), "artifactChanges": [change]}]}
+
+    def _suppressed(self, entry: Suppressed, judged: str) -> dict[str, object]:
         reason = safe(f"{entry.reason} ({entry.source})")
         note = {"kind": "external", "status": "accepted", "justification": reason}
-        return {**self._result(entry.finding), "suppressions": [note]}
+        return {**self._result(entry.finding, judged), "suppressions": [note]}
 
     def _crash(self, crashed: Crashed) -> dict[str, object]:
         who = ", ".join(filter(None, (crashed.about.name, nic_label(crashed.about))))
@@ -135,18 +158,27 @@ class _Sarif:
         }
 
 
-def _rule(rule: RuleInfo) -> dict[str, object]:
-    return {
+def _rule(rule: RuleInfo, docs_url: str) -> dict[str, object]:
+    """A rule; ``fullDescription`` and ``problem.severity`` are what GitHub asks for."""
+    described: dict[str, object] = {
         "id": rule.id,
         "name": rule.name,
         "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.summary},
         "help": {"text": rule.manual, "markdown": rule.manual},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
-        "properties": {"severity": rule.severity, "judges": rule.judges},
+        "properties": {
+            "severity": rule.severity,
+            "judges": rule.judges,
+            "tags": list(rule.groups),
+            "problem.severity": _PROBLEMS[_LEVELS[rule.severity]],
+        },
     }
+    page = rule_page(docs_url, rule.id)
+    return described | {"helpUri": page} if page else described
 
 
-def _properties(finding: Finding) -> dict[str, object]:
+def _properties(finding: Finding, judged: str) -> dict[str, object]:
     return {
         "severity": finding.severity,
         "confidence": finding.confidence,
@@ -155,6 +187,8 @@ def _properties(finding: Finding) -> dict[str, object]:
         "uuid": finding.about.id,
         "mac": mac_of(finding.about),
         "change": finding.change,
+        "subject": subject_of(finding.about, judged),
+        "fixable": fixable(finding),
     }
 
 

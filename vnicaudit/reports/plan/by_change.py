@@ -13,6 +13,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.model.plan import FileUnit, Step, StepWords
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.of_any import of_any, without_heads
+from vnicaudit.reports.plan.overview import guest_names
 from vnicaudit.reports.plan.step_text import StepText, state_of
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wrap import Piece, title_line, wrap
@@ -58,9 +59,9 @@ def names_shown(options: Options) -> int:
 def _extent(group: Sequence[Step], options: Options) -> str:
     """``8,120 steps like this, on 6,000 guests of 212 hosts: web-1 (step 3), … and 8,117 more``."""
     names = names_shown(options)
+    first = group[:names]
     shown = ", ".join(
-        f"{step.about.name or step.about.id or 'no name'} (step {step.id})"
-        for step in group[:names]
+        f"{name} (step {step.id})" for step, name in zip(first, guest_names(first), strict=True)
     )
     more = f" and {len(group) - names:,} more" if len(group) > names else ""
     if len(group) == 1:

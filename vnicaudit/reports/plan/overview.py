@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from vnicaudit.base.wording import count
+from vnicaudit.base.wording import count, told_apart
 from vnicaudit.model.finding import Change
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.owner import name_of
@@ -57,7 +57,9 @@ def overview(plan: Plan, options: Options) -> Iterator[str]:
     title = f"Plan for {where}: NICs become {plan.to}"
     yield wrap(title, options.width, "", "  ") + "\n"
     if len(plan.steps) <= _EACH:
-        yield from _table([(_row(step), "") for step in plan.steps], options.width, paint)
+        names = guest_names(plan.steps)
+        rows = [(_row(step, name), "") for step, name in zip(plan.steps, names, strict=True)]
+        yield from _table(rows, options.width, paint)
     else:
         yield from _by_change(plan.steps, options.width, paint)
     yield "\n"
@@ -75,21 +77,21 @@ def names_of(names: Sequence[str], width: int) -> str:
     return f"{unique[0]} and {len(unique) - 1:,} more" if len(unique) > 1 else unique[0]
 
 
-def _by_change(steps: Iterable[Step], width: int, paint: Paint) -> Iterator[str]:
+def _by_change(steps: Sequence[Step], width: int, paint: Paint) -> Iterator[str]:
     """Equal changes in one row, with some of the names below; what there are too many of is
     counted."""
-    kinds: dict[tuple[str, ...], list[Step]] = {}
-    for step in steps:
-        row = _row(step)
+    kinds: dict[tuple[str, ...], list[tuple[Step, str]]] = {}
+    for step, name in zip(steps, guest_names(steps), strict=True):
+        row = _row(step, name)
         key = (_kind(step), row.change, row.risk, _naming_class(step.guest.name), row.effect)
-        kinds.setdefault(key, []).append(step)
+        kinds.setdefault(key, []).append((step, name))
     ordered = sorted(kinds.items(), key=lambda item: (_ORDER.index(item[0][2]), -len(item[1])))
     rows = []
     for (kind, change, risk, naming, effect), group in ordered[:_ROWS]:
-        guests = set(map(_guest, group))
+        guests = {_guest(step) for step, _name in group}
         nics = f"{len(group):,}" if kind == "guest" else "-"
         row = _Row(count(len(guests), kind), nics, change, risk, naming, effect)
-        rows.append((row, names_of([_name(step) for step in group], width - 4)))
+        rows.append((row, names_of([name for _step, name in group], width - 4)))
     yield from _table(rows, width, paint)
     if hidden := [group for _key, group in ordered[_ROWS:]]:
         number = count(sum(map(len, hidden)), "more step")
@@ -121,10 +123,10 @@ def _parts(row: _Row) -> list[Part]:
             Part(row.effect)]  # fmt: skip
 
 
-def _row(step: Step) -> _Row:
+def _row(step: Step, name: str) -> _Row:
     changes = ", ".join(map(_change, step.changes)) or f"to {step.to}"
     naming = _naming(step.guest.name)
-    return _Row(_name(step), _nic(step), changes, _risk(step), naming, _effect(step))
+    return _Row(name, _nic(step), changes, _risk(step), naming, _effect(step))
 
 
 def _guest(step: Step) -> tuple[str, ...]:
@@ -138,10 +140,17 @@ def _kind(step: Step) -> str:
     return unit.kind if isinstance(unit, CloudUnit) and unit.kind != "server" else "guest"
 
 
-def _name(step: Step) -> str:
+def guest_names(steps: Iterable[Step]) -> list[str]:
+    """The name of each step's guest; with its file, target or id where others are called so."""
+    return told_apart(_name_and_place(step) for step in steps)
+
+
+def _name_and_place(step: Step) -> tuple[str, ...]:
     name = step.about.name or step.about.id or NAMELESS
     kind = _kind(step)
-    return name if kind == "guest" else f"{kind} {name}"
+    shown = name if kind == "guest" else f"{kind} {name}"
+    file = step.unit.path if isinstance(step.unit, FileUnit) else ""
+    return shown, file, step.target, step.about.id or ""
 
 
 def _nic(step: Step) -> str:
@@ -210,7 +219,7 @@ def _sentences(step: Step) -> Iterator[tuple[str, str]]:
     """Sentences on a step for below the table, each with its kind."""
     risk, words = _risk(step), step.general
     if risk == _BY_HAND:
-        yield risk, f"{name_of(step.owner)} keeps the definition; --diff shows what to do there"
+        yield risk, f"{name_of(step.owner)} owns the definition; --diff shows what to do there"
     elif risk == "unsafe":
         yield risk, step.reason
     elif risk == "blocked":

@@ -137,7 +137,7 @@ class StepText:
             yield self._labelled("route", "this is done by hand, in this order")
         elif step.procedure:
             order = "do this there, in this order"
-            yield self._labelled("route", f"{name_of(step.owner)} keeps the definition: {order}")
+            yield self._labelled("route", f"{name_of(step.owner)} owns the definition: {order}")
         for number, part in enumerate(step.procedure, 1):
             yield f"{_HANG}{number}. {safe(part)}\n"
 

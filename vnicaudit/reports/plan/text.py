@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.base.wording import count
+from vnicaudit.base.wording import count, told_apart
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, ObjectUnit, Plan, ServerUnit, Step
@@ -127,8 +127,8 @@ class _PlanText:
         if self._verbose:
             yield from map(self._one_not_planned, group)
         else:
-            names = [safe(_name(one.about)) for one in group]
-            yield f"    {names_of(names, self._width - 4)}\n"
+            named = ((_name(one.about), one.target, one.about.id or "") for one in group)
+            yield f"    {names_of(list(map(safe, told_apart(named))), self._width - 4)}\n"
 
     def notes(self) -> Iterator[str]:
         """Notes on the targets."""

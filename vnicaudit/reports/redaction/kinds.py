@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Resolved
 from vnicaudit.model.finding import Change, Crashed, Finding, Skipped
@@ -80,7 +81,8 @@ KINDS: Mapping[type[msgspec.Struct], Mapping[str, Kind]] = {
     Change: {"field": "keep"},
     Skipped: {"rule": "keep"},
     Crashed: {"rule": "keep"},
-    Suppressed: {"reason": "text"},
+    Suppressed: {"reason": "text", "owner": "text", "until": "keep"},
+    AcceptingComment: {"file": "path", "entry": "text"},
     OutsideOwner: {"name": "keep", "rewrites": "keep"},
     Placed: {
         "image": "image", "image_id": "uuid", "flavor": "flavor", "project": "project",

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from vnicaudit.model.fleet import HostReading
 from vnicaudit.model.names import FixNames
-from vnicaudit.model.report import Audited, RuleInfo, RunInfo
+from vnicaudit.model.report import Audited, ReportRequest, RuleInfo, RunInfo
 from vnicaudit.reports.redaction.kinds import KINDS, NAMES, SUBJECTS, Kind
 from vnicaudit.reports.redaction.pseudonyms import Prefix, Pseudonyms
 from vnicaudit.reports.redaction.texts import TextRedactor
@@ -71,7 +71,8 @@ class Redactor:
     def run(self, run: RunInfo) -> RunInfo:
         """The redacted facts of a run before it starts. Manuals of rules that are not built in are
         left out: they may contain anything."""
-        return replace(run, rules=lambda: tuple(map(self._rule, run.rules())))
+        asked = run.request and _without_values(run.request)
+        return replace(run, rules=lambda: tuple(map(self._rule, run.rules())), request=asked)
 
     def learn(self, value: object) -> None:
         """Recognise the names that a record has, and those in it, in texts from now on."""
@@ -145,6 +146,17 @@ class Redactor:
         if rule.id in catalogue_with(()).ids or rule.id.startswith("SUP"):
             return rule
         return replace(rule, summary=self.text(rule.summary), manual="", settings=())
+
+
+def _without_values(request: ReportRequest) -> ReportRequest:
+    """The request without values that a user chose; that there are some is told."""
+    return replace(
+        request,
+        owners=request.owners and ("*",),
+        baseline=request.baseline and "*",
+        exclude=request.exclude and ("*",),
+        servers=request.servers and ("*",),
+    )
 
 
 def _kind_of(kind: Kind | None, record: msgspec.Struct) -> Kind | None:

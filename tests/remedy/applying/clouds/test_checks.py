@@ -144,7 +144,9 @@ def test_a_guest_whose_agent_does_not_come_back(world: CloudWorld, node: Node) -
     node.domain.driverless = True
     unit = applied(world)
     assert unit.outcome == "rolled-back"
-    assert "the guest has no interface with 52:54:00:00:01:01: has it a driver?" in unit.message
+    assert (
+        "the guest has no interface with 52:54:00:00:01:01: does it have a driver?"
+    ) in unit.message
     assert world.servers[0].model == "e1000"
 
 

@@ -243,9 +243,9 @@ def test_a_nova_manage_whose_end_was_not_seen_comes_late(cloud: Cloud, seconds: 
     assert unit.outcome == "failed"
     assert "it could not all be undone" in unit.message
     if seconds > 20:
-        assert "a nova-manage whose end was not seen came late: hw_vif_model is virtio" in (
-            unit.message
-        )
+        assert (
+            "a nova-manage call with unknown result took effect later: hw_vif_model is virtio"
+        ) in (unit.message)
     world.faults.clear()
     cloud.rollback()
     cloud.check("rtl8139")

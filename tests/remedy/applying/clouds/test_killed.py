@@ -142,9 +142,9 @@ def test_killed_once(
 
 def second_places(case: str, place: int, *, long: bool) -> Iterator[int]:
     """Where it is killed again: at each third place. A group has three times as many places, twice:
-    of its ninths each is for one of nine first places, and all for each with ``--long``."""
+    of its 27ths each is for one of 27 first places, and all for each with ``--long``."""
     if case.endswith("group") and not long:
-        return count(1 + 3 * (place % 9), 27)
+        return count(1 + 3 * (place % 27), 81)
     return count(1, 3)
 
 

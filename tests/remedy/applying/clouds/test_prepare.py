@@ -228,7 +228,7 @@ def test_what_is_so_already_is_left_alone(world: CloudWorld) -> None:
     step = server_step(server)
     server.kept[MODEL] = "Virtio"
     (seen,) = dry_run_apply((step,), b"plan", world.context("restart"))
-    assert (seen.outcome, seen.message) == ("already", "it is so already: nothing to do")
+    assert (seen.outcome, seen.message) == ("already", "nothing to do: it already is as planned")
     assert applied(world, step).outcome == "already"
     assert server.vm_state == "active"
 

@@ -65,8 +65,9 @@ def test_an_edit_meanwhile_is_left_alone(world: World) -> None:
     unit = applied(world)
     assert unit.outcome == "failed"
     assert unit.message == (
-        "somebody else changed the definition meanwhile: it was left as it is now; what this run "
-        "changed is in it (vnicaudit rollback of this run, with --over-edits, puts only that back)"
+        "somebody else changed the definition in the meantime: it was left as it is now; what this "
+        "run changed is in it (vnicaudit rollback of this run, with --over-edits, puts only that "
+        "back)"
     )
     assert machine.persistent == edited
 

@@ -114,8 +114,8 @@ def test_a_running_server_has_to_be_stopped() -> None:
 @pytest.mark.parametrize(
     ("status", "when"),
     [
-        ("SHUTOFF", "the server is off: it takes effect when it is started"),
-        ("SHELVED", "the server is shelved: it takes effect when it is unshelved"),
+        ("SHUTOFF", "the server is off: the change takes effect when it is started"),
+        ("SHELVED", "the server is shelved: the change takes effect when it is unshelved"),
     ],
 )
 def test_one_that_is_off_takes_effect_later(status: str, when: str) -> None:

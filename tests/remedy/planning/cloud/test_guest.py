@@ -48,16 +48,16 @@ def test_on_q35_a_conventional_device_moves() -> None:
 def test_windows_gets_another_adapter() -> None:
     view = seen(server(readiness="needs-driver", os_id=WINDOWS))
     assert view.name.reason == (
-        "Windows makes an adapter of its own of the new device, with another name"
+        "Windows creates a new adapter for the new device, with another name"
     )
     assert view.notes == (
-        "Windows comes without NetKVM: install it from virtio-win before the change.",
-        "Windows makes an adapter of its own of the new device: a static address stays with the "
-        "old one, which is hidden then.",
+        "Windows does not include NetKVM: install it from virtio-win before the change.",
+        "Windows creates a new adapter for the new device: a static address stays with the old "
+        "one, which is then hidden.",
     )
 
 
 def test_a_system_that_is_not_known() -> None:
     view = seen(server(readiness="unknown", os_id=None))
     assert view.drivers == ()
-    assert view.notes[0].startswith("The guest's system is not known: Linux drives virtio with")
+    assert view.notes[0].startswith("The guest's operating system is unknown. Linux needs")

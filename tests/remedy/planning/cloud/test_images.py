@@ -33,7 +33,7 @@ UNSAFE = PlanOptions(unsafe=True)
 
 def test_the_model_of_an_image_is_for_servers_to_come() -> None:
     found = step(image(servers=12))
-    why = "libosinfo lists virtio for this system; only new servers are concerned"
+    why = "libosinfo lists virtio for this system; only new servers are affected"
     assert (found.unit.shown_under, found.target, found.owner) == ("openstack", CLOUD, "nova")
     assert found.about == ImageRef("legacy", IMAGE)
     assert found.rules == ("VNIC062",)
@@ -90,7 +90,7 @@ def test_what_is_in_it_may_have_no_driver() -> None:
     found = left(windows)
     assert (found.about.kind, found.project) == ("image", PROJECT)
     assert found.text == (
-        "unsafe: Windows has no virtio driver of its own: NetKVM has to be in the image first "
+        "unsafe: Windows does not include a virtio driver: add NetKVM to the image first "
         "(--include-unsafe plans it)"
     )
     asked = step(windows, options=UNSAFE)

@@ -39,7 +39,7 @@ from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning.options import PlanOptions
 
 UNSAFE = PlanOptions(unsafe=True)
-KEEPS = "the guest is known to drive virtio; MAC addresses stay"
+KEEPS = "the guest is known to support virtio; MAC addresses stay the same"
 
 
 def test_one_step_for_all_nics_of_a_server() -> None:
@@ -96,8 +96,7 @@ def test_one_whose_driver_is_not_known_is_left() -> None:
         ServerRef("web-01", ID),
         CLOUD,
         ("VNIC001",),
-        "unsafe: whether the guest has a virtio driver is not known; without one it loses its "
-        "network",
+        "unsafe: the guest may have no virtio driver; without one it loses its network",
         PROJECT,
         code="unsafe",
     )
@@ -107,11 +106,11 @@ def test_one_whose_driver_is_not_known_is_left() -> None:
 
 def test_windows_needs_its_driver_first() -> None:
     windows = server(readiness="needs-driver", os_id=WINDOWS)
-    assert left(windows).reason.startswith("unsafe: Windows has no virtio driver of its own")
+    assert left(windows).reason.startswith("unsafe: Windows does not include a virtio driver")
     asked = step(windows, options=UNSAFE)
     assert asked.reason == (
-        "Windows has no virtio driver of its own: install NetKVM from virtio-win first; Windows "
-        "makes another adapter of the new device: a static address stays with the old one"
+        "Windows does not include a virtio driver: install NetKVM from virtio-win first; Windows "
+        "creates a new adapter for the new device: a static address stays with the old one"
     )
     assert asked.guest.drivers == ("NetKVM",)
 
@@ -126,8 +125,8 @@ def test_a_name_that_is_lost_is_unsafe_as_of_a_guest_of_libvirt() -> None:
     found = step(server(os_id="http://centos.org/centos/7.0"))
     assert not found.safe
     assert found.reason == (
-        "in this system the kernel names virtio NICs (ethN), and systemd names others: what its "
-        "configuration says of the old name is not for the new one"
+        "in this system the kernel names virtio NICs (ethN), and systemd names others: its "
+        "configuration for the old name does not apply to the new one"
     )
 
 

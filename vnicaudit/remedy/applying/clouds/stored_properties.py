@@ -126,11 +126,11 @@ def came_late(work: CloudWork) -> str:
     found = [one for one in unseen(work.notes.entries()) if differing(one.properties, back)]
     if not found:
         return ""
-    work.tell("waiting for a nova-manage whose end was not seen")
+    work.tell("waiting for a nova-manage call with unknown result")
     left = work.limits.manage_seconds - seconds_since(found[-1].line)
     wait_until(work.clock, lambda: bool(differing(read_stored(work), back)), left, _WATCH_SECONDS)
     late = differing(read_stored(work), back)
-    return f"a nova-manage whose end was not seen came late: {late}" if late else ""
+    return f"a nova-manage call with unknown result took effect later: {late}" if late else ""
 
 
 def _set_with_retry(work: CloudWork, wanted: Properties, tries: int) -> None:

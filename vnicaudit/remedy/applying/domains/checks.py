@@ -162,7 +162,9 @@ def _guest(
     if not asked:
         return
     if inside is None:
-        yield Check("guest", "failed", f"the guest has no interface with {mac}: has it a driver?")
+        yield Check(
+            "guest", "failed", (f"the guest has no interface with {mac}: does it have a driver?")
+        )
         return
     yield Check("guest", "ok", f"the guest calls it {inside.name}")
     had = [address for address in before.addresses.get(mac, ()) if _lasting(address)]

@@ -15,7 +15,9 @@ class EditedError(ActionError):
     """Somebody else has changed the definition meanwhile: it is not touched."""
 
     def __init__(self) -> None:
-        super().__init__("somebody else changed the definition meanwhile: it was left as it is now")
+        super().__init__(
+            "somebody else changed the definition in the meantime: it was left as it is now"
+        )
 
 
 def define(work: DomainWork) -> None:

@@ -46,7 +46,7 @@ class GuardedTrial:
         try:
             self._trial.note_outcome(outcome, undone=undone)
         except Exception as error:
-            self._tell(f"what was done could not be noted: {_message(error)}")
+            self._tell(f"the result could not be recorded: {_message(error)}")
 
 
 def _message(error: Exception) -> str:

@@ -161,7 +161,7 @@ def _await_bound(work: DomainWork, one: NicChanges) -> None:
 
     if not wait_until(work.clock, has_interface, seconds, _SOON):
         raise NotTakenError(
-            f"the guest has no interface with {one.mac} after {seconds:g} s: has it a driver?"
+            f"the guest has no interface with {one.mac} after {seconds:g} s: does it have a driver?"
         )
 
 

@@ -28,7 +28,7 @@ def check_owner(domain: Domain) -> None:
     owner = rewritten_by(domain.declared.owner)
     if owner:
         raise UnitRefusedError(
-            f"the definition is {owner}'s, which writes it anew: change it there", "owner"
+            f"the definition is {owner}'s, which rewrites it: change it there", "owner"
         )
 
 
@@ -38,7 +38,7 @@ def check_mode(steps: Iterable[Step], mode: Mode) -> None:
         server = any((one.field, one.new) == ("source_mode", "server") for one in step.changes)
         if mode == "hotswap" and step.to != "virtio":
             raise UnitRefusedError(
-                "only a change to virtio can be made under a running guest", "mode"
+                "only a change to virtio is possible while the guest runs", "mode"
             )
         if mode == "restart" and server:
             raise UnitRefusedError(
@@ -60,7 +60,7 @@ def check_restart(action: str) -> None:
 
 def _against(state: MachineState, mode: Mode) -> Iterator[Reason]:
     if not state.persistent:
-        yield "transient", "it is transient: there is no persistent definition to change"
+        yield "transient", "it is transient: it has no persistent definition to change"
     if state.job or state.migrating:
         yield (
             "busy",

@@ -94,7 +94,9 @@ def prepare_file(steps: tuple[FileUnitStep, ...], key: str, texts: Texts) -> Pre
     if digest(before) != first.digest:
         if _is_so(texts, before, steps):
             return Prepared(None)
-        raise UnitRefusedError("the file changed since the plan was made: make a new plan", "drift")
+        raise UnitRefusedError(
+            "the file has changed since the plan was made: make a new plan", "drift"
+        )
     for step in steps:
         with _of_the_plan():
             after = _text_after(texts, before, (step,))
@@ -180,7 +182,7 @@ def _changes_made_already(domain: Domain, steps: tuple[Step, ...]) -> tuple[NicC
         wanted = ()
     if not wanted or unmet(domain, wanted):
         raise UnitRefusedError(
-            "the definition changed since the plan was made: make a new plan", "drift"
+            "the definition has changed since the plan was made: make a new plan", "drift"
         )
     return wanted
 
@@ -239,8 +241,8 @@ def guest_before(
     found = read_guest(machine, macs, agent.answers, agent.interfaces, adapters)
     if mode == "hotswap" and not found.agent:
         raise UnitRefusedError(
-            "no guest agent answers: without one the guest's addresses could not be put back; "
-            "restart it instead (--mode restart)",
+            "no guest agent answers, so the guest's IP addresses could not be restored; restart it "
+            "instead (--mode restart)",
             "agent",
         )
     return found

@@ -44,7 +44,7 @@ from vnicaudit.remedy.trial import Trial
 from vnicaudit.remedy.trusted_uris import check_uri
 
 _WAITS = (
-    "it still runs with the NIC that it had: power it off and on (a reboot inside is not enough)"
+    "it still runs with its old NIC: power it off and on (a reboot inside the guest is not enough)"
 )
 _NOWHERE = (
     "its host has no such domain any more, nor has another host of this run: it was undefined, or "

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 _OLD_TAKEN_BACK = End("taken back")
 """The last line of such a run in journals of before :attr:`End.taken_back`."""
-_LOST = "the journal has lost what was done to it; its original is kept, and put back by: "
+_LOST = "the journal has lost what was done to it; its original is saved; restore it with: "
 
 
 class PastRun(NamedTuple):

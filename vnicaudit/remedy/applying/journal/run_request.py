@@ -66,6 +66,11 @@ class UnitRequest(msgspec.Struct, frozen=True, rename={"exclusive": "apart"}):
         return UnitIdentity(self.kind, self.key, self.target, self.uuid, self.file)
 
     @property
+    def place(self) -> str:
+        """The file, or else the target, that it is in."""
+        return self.file or self.target
+
+    @property
     def is_unique(self) -> bool:
         """True where the unit is identified however it is reached: by its UUID, or by its file on
         this machine."""

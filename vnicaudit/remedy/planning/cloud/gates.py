@@ -56,8 +56,8 @@ _RUNS = (
     "Nova sets a property only of a server that is stopped or shelved: this one runs, so it has to "
     "be stopped for it"
 )
-_OFF = "the server is off: it takes effect when it is started"
-_SHELVED = "the server is shelved: it takes effect when it is unshelved"
+_OFF = "the server is off: the change takes effect when it is started"
+_SHELVED = "the server is shelved: the change takes effect when it is unshelved"
 _NEVER = (
     "Nova gives a NIC that it plugs in the model it keeps for the server, and sets that only while "
     "the server is stopped"

@@ -20,8 +20,8 @@ _NAME = (
     "that the guest gives by MAC address stays"
 )
 _KERNEL = (
-    "in this system the kernel names virtio NICs (ethN), and systemd names others: what its "
-    "configuration says of the old name is not for the new one"
+    "in this system the kernel names virtio NICs (ethN), and systemd names others: its "
+    "configuration for the old name does not apply to the new one"
 )
 _Q35 = (
     "On q35 the NIC leaves the bridge that a conventional PCI device is behind: a name made of its "

@@ -45,7 +45,7 @@ NO_MODEL = facts.SERVER_MODEL.tell
 """What would tell a NIC's model."""
 _NO_MODEL = f"its NIC model is not known: that takes {NO_MODEL}"
 _STARTABLE = "its flavor says so; as it is Nova cannot start it (FlavorImageConflict)"
-_KEEPS = "the guest is known to drive virtio; MAC addresses stay"
+_KEEPS = "the guest is known to support virtio; MAC addresses stay the same"
 
 
 class PlannedServer(PlanSubject[ServerUnit]):

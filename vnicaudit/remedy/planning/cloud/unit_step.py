@@ -14,7 +14,7 @@ from vnicaudit.remedy.digests import kept_digest
 from vnicaudit.remedy.planning.cloud.properties import diff
 from vnicaudit.remedy.planning.subject import PlanSubject, ProposedChanges
 
-_AT_ONCE = "it is for new servers at once, whatever the mode"
+_AT_ONCE = "it affects new servers at once, whatever the mode"
 ANY_MODE = tuple(
     ModeOption(mode, possible=True, reason=_AT_ONCE, code="new-servers") for mode in MODES
 )

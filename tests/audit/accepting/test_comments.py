@@ -1,0 +1,166 @@
+"""Findings that a comment of their file accepts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.remedy.works import work
+from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.run import AuditRun
+from vnicaudit.model.report import Audited
+
+_NOVA = """\
+{top}[DEFAULT]
+compute_driver = libvirt.LibvirtDriver
+{above}libvirt_use_virtio_for_bridges = True
+
+[libvirt]
+virt_type = kvm
+{other}rx_queue_size = "2048"
+"""
+_MACHINE = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {{name: {name}}}
+spec:
+  template:
+    spec:
+      domain:
+        devices:
+          interfaces:
+          - name: first
+            masquerade: {{}}
+            model: e1000{behind}
+      networks: [{{name: first, pod: {{}}}}]
+"""
+_HEAT = """\
+heat_template_version: 2021-04-16
+resources:
+  first: &old
+    type: OS::Glance::WebImage
+    properties:
+      name: first
+      extra_properties:
+        # vnicaudit: suppress VNIC06 as old
+        hw_vif_model: rtl8139
+  second:
+    type: OS::Glance::WebImage
+    properties:
+      name: second
+      extra_properties:
+        hw_vif_model: rtl8139
+"""
+_TERRAFORM = """\
+resource "openstack_images_image_v2" "a" {
+  name = "first"
+  properties = {
+    # vnicaudit: suppress VNIC06 as old
+    hw_vif_model = "rtl8139"
+  }
+}
+resource "openstack_images_image_v2" "b" {
+  name = "second"
+  properties = {
+    hw_vif_model = "rtl8139"
+  }
+}
+"""
+
+
+def audited(*paths: Path) -> list[Audited]:
+    run = AuditRun(work(), RunOptions())
+    return [one for one in run.items(map(str, paths)) if isinstance(one, Audited)]
+
+
+def rules_of(everything: list[Audited]) -> tuple[list[str], list[str]]:
+    """The rules of what is found, and of what is accepted."""
+    found = [each.rule for one in everything for each in one.findings]
+    return sorted(found), sorted(each.finding.rule for one in everything for each in one.suppressed)
+
+
+def nova(tmp_path: Path, top: str = "", above: str = "", other: str = "") -> list[Audited]:
+    path = tmp_path / "nova.conf"
+    path.write_text(_NOVA.format(top=top, above=above, other=other))
+    return audited(path)
+
+
+def comment(words: str) -> str:
+    return f"# vnicaudit: suppress {words}\n"
+
+
+@pytest.mark.parametrize("place", ["top", "above"])
+def test_a_comment_accepts_what_it_stands_above(place: str, tmp_path: Path) -> None:
+    words = comment("VNIC061 until we upgrade; until=2099-01-31; owner=compute team")
+    found = nova(tmp_path, **{place: words})
+    assert rules_of(found) == (["VNIC035"], ["VNIC061"])
+    (accepted,) = found[0].suppressed
+    line = 1 if place == "top" else 3
+    assert (accepted.reason, accepted.owner, accepted.until, accepted.source) == (
+        "until we upgrade", "compute team", "2099-01-31", f"{tmp_path}/nova.conf:{line}",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "rule", "severity", "says"),
+    [
+        ("VNIC061 gone; until=2001-01-31", "SUPP001", "low", "expired on 2001-01-31"),
+        ("VNIC035 other line", "SUPP002", "low", "there is no such finding"),
+        ("VNIC061", "SUPP003", "medium", "no reason for VNIC061"),
+        ("VNIC999 why", "SUPP003", "medium", "no rule begins with 'VNIC999'"),
+        ("VNIC061 why; until=soon", "SUPP003", "medium", "is no date such as"),
+    ],
+)
+def test_one_that_needs_attention(
+    words: str, rule: str, severity: str, says: str, tmp_path: Path
+) -> None:
+    found = nova(tmp_path, above=comment(words))
+    assert rules_of(found) == (sorted([rule, "VNIC035", "VNIC061"]), [])
+    (own,) = (one for one in found[0].findings if one.rule == rule)
+    assert (own.severity, own.location.line, own.owner) == (severity, 3, "vnicaudit")
+    assert says in own.message
+
+
+def test_a_value_is_no_comment(tmp_path: Path) -> None:
+    path = tmp_path / "nova.conf"
+    text = _NOVA.format(top="", above="", other="")
+    path.write_text(text.replace('"2048"', "2048 # vnicaudit: suppress VNIC035 why"))
+    assert rules_of(audited(path)) == (["VNIC035", "VNIC061"], [])
+
+
+def test_other_nodes_of_a_site(tmp_path: Path) -> None:
+    """What comes out of a comparison is accepted too, and nothing is called unused before."""
+    paths = []
+    for number in range(3):
+        paths.append(tmp_path / f"cmp{number}" / "nova.conf")
+        paths[-1].parent.mkdir()
+        words = comment("VNIC069 being tested") if number == 2 else ""
+        size = 512 if number == 2 else 1024
+        paths[-1].write_text(
+            "[DEFAULT]\ntransport_url = rabbit://x\n[libvirt]\nvirt_type = kvm\n"
+            f"{words}rx_queue_size = {size}\n[api_database]\n"
+        )
+    assert rules_of(audited(*paths)) == ([], ["VNIC069"])
+
+
+def test_manifests_have_comments_beside_and_above(tmp_path: Path) -> None:
+    path = tmp_path / "vms.yaml"
+    beside = _MACHINE.format(name="vm1", behind="  # vnicaudit: suppress VNIC071 vendor")
+    plain = _MACHINE.format(name="vm2", behind="")
+    above = comment("VNIC071 all of it") + _MACHINE.format(name="vm3", behind="")
+    path.write_text("---\n".join([beside, plain, above]))
+    found = audited(path)
+    assert rules_of(found) == (["VNIC071"], ["VNIC071", "VNIC071"])
+    assert [one.subject for one in found if one.findings] == ["vm2"]
+    reasons = [each.reason for one in found for each in one.suppressed]
+    assert reasons == ["vendor", "all of it"]
+
+
+@pytest.mark.parametrize(("name", "text"), [("heat.yaml", _HEAT), ("images.tf", _TERRAFORM)])
+def test_images_of_a_template(name: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    found = audited(path)
+    assert rules_of(found) == (["VNIC062"], ["VNIC062"])
+    assert [one.subject for one in found if one.findings] == ["second"]

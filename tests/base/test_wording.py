@@ -1,0 +1,23 @@
+"""Words of messages."""
+
+from __future__ import annotations
+
+import pytest
+
+from vnicaudit.base.wording import told_apart
+
+
+@pytest.mark.parametrize(
+    ("named", "names"),
+    [
+        ([("web", "kvm1", "1"), ("db", "kvm1", "2")], ["web", "db"]),
+        ([("web", "kvm1", "1"), ("web", "kvm2", "2")], ["web (kvm1)", "web (kvm2)"]),
+        ([("web", "kvm1", "1"), ("web", "kvm1", "2")], ["web (1)", "web (2)"]),
+        ([("web", "kvm1", "1"), ("web", "kvm1", "1")], ["web", "web"]),
+        ([("web", "", "1"), ("web", "a.xml", "1")], ["web", "web (a.xml)"]),
+        ([("a.xml", "a.xml"), ("a.xml", "b.xml")], ["a.xml", "a.xml (b.xml)"]),
+        ([], []),
+    ],
+)
+def test_names_are_told_apart(named: list[tuple[str, ...]], names: list[str]) -> None:
+    assert told_apart(named) == names

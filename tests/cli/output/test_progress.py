@@ -1,0 +1,123 @@
+"""The line of progress while targets are read."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import redirect_stderr
+from pathlib import Path
+
+import pytest
+
+from vnicaudit.audit.reading.targets import Target
+from vnicaudit.cli.output.progress import Progress
+
+_CLOUDS = """\
+clouds:
+  prod:
+    auth: {auth_url: "http://127.0.0.1:%d/v3", username: u, password: p, project_name: x,
+           user_domain_name: Default, project_domain_name: Default}
+"""
+
+
+class Terminal(io.StringIO):
+    """A terminal, as far as a program asks."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def lines(terminal: Terminal) -> list[str]:
+    """What the line said, one after the other."""
+    return [text for text in re.split(r"\r\x1b\[K", terminal.getvalue()) if text]
+
+
+def test_files_have_a_total_a_rate_and_the_time_left() -> None:
+    now = [0.0]
+    with redirect_stderr(Terminal()) as terminal:
+        progress = Progress(enabled=True, clock=lambda: now[0])
+        for done, seconds in ((64, 0.5), (1280, 10.0), (10_000, 80.0)):
+            now[0] = seconds
+            progress.read_files(done, 10_000)
+            progress("guests/", done * 2)
+    assert lines(terminal) == [
+        "guests/: 1,280 of 10,000 files, 2,560 domains, 256/s, 68 s left",
+        "guests/: 10,000 of 10,000 files, 20,000 domains, 250/s",
+    ]
+
+
+def test_what_is_waited_for_and_what_is_stuck() -> None:
+    now = [0.0]
+    with redirect_stderr(Terminal()) as terminal:
+        progress = Progress(enabled=False, clock=lambda: now[0])
+        progress.waits_for("qemu+ssh://kvm2/system", 2, 3)
+        now[0] = 2.0
+        progress.show_waiting()
+        progress("qemu+ssh://kvm2/system", 7)
+        now[0] = 3.0
+        progress.show_waiting()
+        now[0] = 7.0
+        progress.show_waiting()
+        progress.clear()
+        progress.show_waiting()
+    assert lines(terminal) == [
+        "qemu+ssh://kvm2/system (2 of 3): no answer yet, 2 s",
+        "qemu+ssh://kvm2/system (2 of 3): 7 domains, 1/s; nothing more for 5 s",
+    ]
+
+
+def test_no_thread_beside_files() -> None:
+    with redirect_stderr(Terminal()) as terminal:
+        progress = Progress(enabled=True)
+        progress.waits_for_live([Target("guests", "path"), Target("qemu:///system", "libvirt")])
+        progress.show_waiting()
+    assert lines(terminal) == []
+
+
+@pytest.fixture
+def silent_cloud(tmp_path: Path) -> Iterator[Path]:
+    """A folder with a clouds.yaml, whose Keystone takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        (tmp_path / "clouds.yaml").write_text(_CLOUDS % server.getsockname()[1])
+        yield tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("audit", "openstack:prod"), ("audit", "openstack:prod/*"), ("nics", "openstack:prod"),
+     ("plan", "openstack:prod"), ("explain", "openstack:prod", "--nic", "0"),
+     ("audit", "guest.xml", "openstack:prod")],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_cloud_that_keeps_silent(silent_cloud: Path, command: tuple[str, ...]) -> None:
+    pytest.importorskip("openstack")
+    (silent_cloud / "guest.xml").write_text("<domain type='kvm'><name>a</name></domain>")
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vnicaudit", *command],
+        cwd=silent_cloud, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs,
+    )  # fmt: skip
+    try:
+        os.close(theirs)
+        assert re.search(rb"openstack:prod\S*: no answer yet, [12] s", _until(ours, b" s\r"))
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def _until(descriptor: int, end: bytes) -> bytes:
+    """What comes until there is that, or a minute is over."""
+    found, over = b"", time.monotonic() + 60
+    while end not in found and time.monotonic() < over:
+        if select.select([descriptor], [], [], 1)[0]:
+            found += os.read(descriptor, 1 << 10)
+    return found

@@ -1,0 +1,58 @@
+"""A repository of the files as they are, and the release that is made of it: once for all tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.docs.pages import ROOT
+from tests.pipelines.project import copy_of_this, needs_packages, repository
+
+
+class Release(NamedTuple):
+    """What a dry run made: its files, and what it printed."""
+
+    folder: Path
+    printed: str
+
+    def file(self, pattern: str) -> Path:
+        """The one file of that name."""
+        (found,) = self.folder.glob(pattern)
+        return found
+
+
+@pytest.fixture(scope="session")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository of one commit, with no tag."""
+    folder = tmp_path_factory.mktemp("checkout")
+    copy_of_this(folder)
+    (folder / "scripts").mkdir()
+    for name in ("release.sh", "setup.sh", "provenance.py"):
+        shutil.copy2(ROOT / "scripts" / name, folder / "scripts")
+    shutil.copytree(ROOT / "scripts/packaging", folder / "scripts/packaging")
+    repository(folder)
+    return folder
+
+
+def release(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run ``scripts/release.sh`` of a repository, with the Python of these tests."""
+    return subprocess.run(
+        ["sh", "scripts/release.sh", *options],
+        cwd=folder, env={**os.environ, "VNICAUDIT_RELEASE_PYTHON": sys.executable},
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def released(checkout: Path) -> Release:
+    """Built twice and compared, listed, signed, verified."""
+    needs_packages("packaging")
+    done = release(checkout, "--dry-run", "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return Release(checkout / "out", done.stdout)

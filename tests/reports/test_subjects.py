@@ -1,0 +1,55 @@
+"""Subjects of findings, for programs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.reports.samples import LEGACY, LIVE, PLAIN, WEB_UUID, finding
+from vnicaudit.model.finding import Finding
+from vnicaudit.model.refs import (
+    ConfigRef,
+    DomainRef,
+    FlavorRef,
+    HostRef,
+    ImageRef,
+    NicRef,
+    PreferenceRef,
+    Ref,
+    ServerRef,
+)
+from vnicaudit.reports.subjects import FileSubject, Fixable, fixable, rule_page, subject_of
+
+MAC = "52:54:00:6b:3c:58"
+
+
+@pytest.mark.parametrize(
+    ("ref", "kind", "name", "identity"),
+    [
+        (NicRef("web", WEB_UUID, MAC, 0), "nic", "web/NIC 0", f"{WEB_UUID}/{MAC}"),
+        (NicRef("web", WEB_UUID, MAC), "nic", f"web/{MAC}", f"{WEB_UUID}/{MAC}"),
+        (NicRef("web", WEB_UUID, None, 1), "nic", "web/NIC 1", None),
+        (NicRef("web", None, MAC, 1), "nic", "web/NIC 1", None),
+        (DomainRef("web", WEB_UUID), "domain", "web", WEB_UUID),
+        (ServerRef("web", WEB_UUID), "server", "web", WEB_UUID),
+        (ImageRef("debian", "i-1"), "image", "debian", "i-1"),
+        (FlavorRef("m1", None), "flavor", "m1", None),
+        (PreferenceRef("linux"), "preference", "linux", None),
+        (HostRef(), "host", "kvm7", None),
+        (ConfigRef(), "config", "kvm7", None),
+    ],
+)
+def test_a_subject(ref: Ref, kind: str, name: str, identity: str | None) -> None:
+    subject = subject_of(ref, "kvm7")
+    assert (subject.kind, subject.name, subject.id) == (kind, name, identity)
+    assert isinstance(subject, FileSubject)
+
+
+@pytest.mark.parametrize(("one", "word"), [(LEGACY, "unsafe"), (PLAIN, "safe"), (LIVE, "by-hand")])
+def test_who_can_fix_it(one: Finding, word: Fixable) -> None:
+    assert fixable(one) == word
+
+
+def test_only_rules_of_ours_have_a_page() -> None:
+    url = "https://docs.example.org/vnic/"
+    assert rule_page(url, finding().rule) == "https://docs.example.org/vnic/rules/VNIC001.html"
+    assert rule_page(url, "ACME001") == rule_page(url, "SUPP001") == rule_page("", "VNIC001") == ""

@@ -1,0 +1,107 @@
+"""NICs of documents whose shape is known, remembered by their settings.
+
+NICs set alike differ in who they are: MAC address, name on the host, alias, what they are connected
+to. Nothing else is read of the next one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vnicaudit.model.location import Location
+from vnicaudit.model.nic import Nic
+from vnicaudit.platforms.domain_xml.nics import SOURCE_ATTRIBUTES, SOURCE_SETTINGS, interface_nic
+from vnicaudit.platforms.domain_xml.reading_memory import ReadingMemory
+from vnicaudit.platforms.domain_xml.refusals import AS_WRITTEN
+from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement, ShapedNode
+from vnicaudit.platforms.domain_xml.xml_element import XmlElement
+
+_BY_SOURCE = ("vdpa", "vhostuser")
+"""Types of which the name of the source is a setting, too."""
+
+
+class _Identity(NamedTuple):
+    """Where the values stand that say who a NIC is; None where it has none."""
+
+    mac: int | None
+    target_dev: int | None
+    alias: int | None
+    source: int | None
+
+
+class _KnownNic(NamedTuple):
+    """A NIC with these settings."""
+
+    nic: Nic
+    at: _Identity
+
+
+NicMemory = ReadingMemory[_KnownNic]
+
+_memory: NicMemory = ReadingMemory()
+"""Of all that this process reads."""
+
+
+def read_interface(
+    element: XmlElement, index: int, location: Location, base: int, memory: NicMemory = _memory
+) -> Nic:
+    """The NIC of an ``<interface>``, as :func:`interface_nic` reads it. ``memory``: the NICs that
+    were read before."""
+    if not isinstance(element, ShapedElement):
+        return interface_nic(element, index, location, base)
+    known = memory.find(element, base)
+    values = element.values
+    if known is None or not _is_as_written(values, known.at.mac):
+        nic = interface_nic(element, index, location, base)
+        if known is None:
+            _remember(element, nic, base, memory)
+        return nic
+    (mac, target_dev, alias, source), alike = known.at, known.nic
+    return Nic(
+        index,
+        alike.declared,
+        location,
+        None if mac is None else values[mac],
+        None if source is None else values[source],
+        None if target_dev is None else values[target_dev],
+        None if alias is None else values[alias],
+        alike.lines,
+        address=alike.address,
+    )
+
+
+def _is_as_written(values: list[str], mac: int | None) -> bool:
+    """True where a MAC address is what libvirt makes of it."""
+    return mac is None or AS_WRITTEN.fullmatch(values[mac]) is not None
+
+
+def _remember(element: ShapedElement, nic: Nic, base: int, memory: NicMemory) -> None:
+    """Note a NIC for those that are set alike, unless more in it depends on who it is."""
+    kind = element.get("type", "user")
+    at = _identity(element.node, kind)
+    if nic.places or kind in _BY_SOURCE or not _is_as_written(element.values, at.mac):
+        return
+
+    def reader(noted: ShapedElement) -> _KnownNic:
+        return _KnownNic(interface_nic(noted, nic.index, nic.location, base), at)
+
+    sources = _sources(element.node).values()
+    memory.read(element, reader, {at.mac, at.target_dev, at.alias, *sources}, base)
+
+
+def _identity(node: ShapedNode, kind: str) -> _Identity:
+    mac, target_dev, alias = (
+        node.by_name[tag][0].attributes.get(name) if tag in node.by_name else None
+        for tag, name in (("mac", "address"), ("target", "dev"), ("alias", "name"))
+    )
+    sources = _sources(node)
+    names = ("network",) if kind == "network" else SOURCE_ATTRIBUTES
+    source = next((sources[name] for name in names if name in sources), None)
+    return _Identity(mac, target_dev, alias, source)
+
+
+def _sources(node: ShapedNode) -> dict[str, int]:
+    """The attributes of ``<source>`` that name something."""
+    source = node.by_name.get("source")
+    attributes = {} if source is None else source[0].attributes
+    return {name: slot for name, slot in attributes.items() if name not in SOURCE_SETTINGS}

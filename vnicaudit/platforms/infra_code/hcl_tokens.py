@@ -1,0 +1,137 @@
+"""The tokens of HCL, after the specification of its native syntax (hashicorp/hcl, spec.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+NAME = "name"
+NUMBER = "number"
+STRING = "string"
+HEREDOC = "heredoc"
+NEWLINE = "newline"
+END = "end"
+
+CLOSING = {"{": "}", "[": "]", "(": ")"}
+
+_TOKEN = re.compile(
+    r"""(?P<blank>[ \t\r]+|\#[^\n]*|//[^\n]*|/\*.*?\*/)
+    | (?P<newline>\n)
+    | (?P<name>[^\W\d][\w-]*)
+    | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+    | (?P<quote>")
+    | <<-?(?P<heredoc>[^\W\d][\w-]*)\r?\n
+    | (?P<sign>==|!=|>=|<=|=>|&&|\|\||::|\.\.\.|[{}\[\]()=:,.?!+\-*/%<>~])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_PLAIN = re.compile(r'(?:[^"\\$%\n]+|\\[^\n]|\$\$\{|%%\{|[$%](?!\{))*')
+"""Text of a quoted template up to its end, or to something that is filled in."""
+
+
+class Token(NamedTuple):
+    """A piece of the text. A sign is its own ``kind``. ``filled``: of a string that has something
+    to fill in (``${…}``, ``%{…}``)."""
+
+    kind: str
+    start: int
+    end: int
+    filled: bool = False
+
+
+class UnexpectedError(Exception):
+    """The text is no HCL from ``offset`` on."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(offset)
+        self.offset = offset
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Every token but blanks and comments, and one more of kind ``end``. Raises UnexpectedError."""
+    at = 0
+    while at < len(text):
+        token = _token(text, at)
+        if token is None:
+            at = _blank_end(text, at)
+            continue
+        yield token
+        at = token.end
+    yield Token(END, at, at)
+
+
+def _blank_end(text: str, at: int) -> int:
+    found = _TOKEN.match(text, at)
+    return at if found is None else found.end()
+
+
+def _token(text: str, at: int) -> Token | None:
+    """The token that begins here; None for a blank."""
+    found = _TOKEN.match(text, at)
+    if found is None or text.startswith("/*", at) != (found[0][:2] == "/*"):
+        raise UnexpectedError(at)
+    kind = str(found.lastgroup)
+    if kind == "blank":
+        return None
+    if kind == "quote":
+        end, filled = _string_end(text, at)
+        return Token(STRING, at, end, filled)
+    if kind == "heredoc":
+        return Token(HEREDOC, at, _heredoc_end(text, found))
+    return Token(found[0] if kind == "sign" else kind, at, found.end())
+
+
+def _heredoc_end(text: str, opening: re.Match[str]) -> int:
+    """The end of the first line that is nothing but the mark."""
+    at = opening.end()
+    while at < len(text):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        line = text[at:end].rstrip()
+        if line.lstrip() == opening["heredoc"]:
+            return at + len(line)
+        at = end + 1
+    raise UnexpectedError(opening.start())
+
+
+def _string_end(text: str, start: int) -> tuple[int, bool]:
+    """Where the string that begins here ends, and whether something is filled in. What is filled
+    in may have strings in it, and those more: no recursion, for it may be hostile."""
+    inside, at, filled = ['"'], start + 1, False
+    while inside:
+        if inside[-1] == '"':
+            at = _plain_end(text, at)
+            if text[at] == '"':
+                inside.pop()
+                at += 1
+            else:
+                inside.append("{")
+                at, filled = at + 2, True
+        else:
+            at = _inside_braces(text, at, start, inside)
+    return at, filled
+
+
+def _plain_end(text: str, at: int) -> int:
+    """Where a quote, or something that is filled in, follows. Raises UnexpectedError at the end of
+    the line."""
+    found = _PLAIN.match(text, at)
+    end = at if found is None else found.end()
+    if text[end : end + 1] == '"' or text[end : end + 2] in ("${", "%{"):
+        return end
+    raise UnexpectedError(at - 1)
+
+
+def _inside_braces(text: str, at: int, start: int, inside: list[str]) -> int:
+    """The end of the next token of what is filled in. ``inside``: what is open, innermost last."""
+    found = _TOKEN.match(text, at)
+    if found is None:
+        raise UnexpectedError(start)
+    if found.lastgroup == "heredoc":
+        return _heredoc_end(text, found)
+    if found[0] in ('"', "{"):
+        inside.append(found[0])
+    elif found[0] == "}":
+        inside.pop()
+    return found.end()

@@ -1,0 +1,140 @@
+"""Safe fixes of a file as replacements in its text, for whoever makes them with another tool.
+
+Each stands for itself, and is one that ``--fix`` would make: it is tried in memory before.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vnicaudit.audit.work import AuditWork
+from vnicaudit.errors import RefusedError
+from vnicaudit.model.finding import Finding
+from vnicaudit.remedy.check import MadeChange, objection
+from vnicaudit.remedy.contract import PlatformWriter, Writers
+from vnicaudit.remedy.files import file_content
+from vnicaudit.remedy.in_place import candidates, changed_place, check_owner
+from vnicaudit.remedy.reading import Reader
+from vnicaudit.text.edits import Edit, LineStarts, OverlappingEditsError, Replacement, applied
+
+_TRIES = 64
+"""Of one file. Each reads and judges it again."""
+_STDIN = "-"
+
+_Place = tuple[str, int | None, int | None, str | None]
+
+
+class _Offer(NamedTuple):
+    made: MadeChange
+    edits: list[Edit]
+
+
+class OfferedFixes:
+    """Fixes of one file after the other; those of the last file are remembered."""
+
+    def __init__(self, work: AuditWork, writers: Writers) -> None:
+        self._work = work
+        self._writers = writers
+        self._path = ""
+        self._fixes: dict[_Place, Sequence[Replacement]] = {}
+
+    def of(self, finding: Finding) -> Sequence[Replacement]:
+        """Replacements in the file that the finding names; none where it cannot be fixed there, or
+        not safely."""
+        place = finding.location
+        is_safe = finding.change is not None and finding.change.safe
+        if place.file is None or place.target == _STDIN or not is_safe:
+            return ()
+        if place.file != self._path:
+            self._path, self._fixes = place.file, self._of_file(place.file)
+        return self._fixes.get(_place(finding), ())
+
+    def _of_file(self, path: str) -> dict[_Place, Sequence[Replacement]]:
+        try:
+            file = _FileOffers(file_content(path), Reader(path, self._work), self._writers)
+        except OSError:  # it went meanwhile; the audit has said what it found
+            return {}
+        return file.fixes()
+
+
+class _FileOffers:
+    """The text of one file."""
+
+    def __init__(self, data: bytes, reader: Reader, writers: Writers) -> None:
+        self._data = data
+        self._reader = reader
+        self._writers = writers
+        self._reading = reader.read(data)
+        self._tries = _TRIES
+        self._is_plain: bool | None = None
+
+    def fixes(self) -> dict[_Place, Sequence[Replacement]]:
+        """Replacements for each finding that has any."""
+        lines = LineStarts(self._data)
+        return {
+            _place(one.made.finding): [lines.replacement(edit) for edit in sorted(set(one.edits))]
+            for batch in self._batches()
+            for one in self._checked(batch)
+        }
+
+    def _batches(self) -> list[list[_Offer]]:
+        """Offers that do not meet: of each NIC, or option, one in each batch."""
+        batches: list[list[_Offer]] = []
+        met: dict[tuple[int, object], int] = {}
+        for made, writer in candidates(self._reading, self._reader.work, self._writers):
+            edits = self._edits(made, writer) if made.change.safe else None
+            if edits is None:
+                continue
+            item = self._reading.audited_items[made.subject].item
+            place = made.subject, changed_place(item, made)
+            number = met[place] = met.get(place, -1) + 1
+            if number == len(batches):
+                batches.append([])
+            batches[number].append(_Offer(made, edits))
+        return batches
+
+    def _edits(self, made: MadeChange, writer: PlatformWriter) -> list[Edit] | None:
+        """How a change is written; None where it cannot be, or the text is no plain UTF-8."""
+        if self._is_plain is None:
+            self._is_plain = _is_plain(self._data, writer)
+        if not self._is_plain:
+            return None
+        try:
+            check_owner(self._reading.audited_items[made.subject].item, writer)
+            return writer.edits_for(self._data, made.finding.location, made.change)
+        except RefusedError:
+            return None
+
+    def _checked(self, batch: list[_Offer]) -> list[_Offer]:
+        """Those that nothing speaks against, found by halving."""
+        if not batch or not self._tries:
+            return []
+        self._tries -= 1
+        if self._is_sound(batch):
+            return batch
+        half = len(batch) // 2
+        return [*self._checked(batch[:half]), *self._checked(batch[half:])] if half else []
+
+    def _is_sound(self, batch: list[_Offer]) -> bool:
+        try:
+            data = applied(self._data, (edit for one in batch for edit in one.edits))
+        except OverlappingEditsError:
+            return False
+        after = self._reader.read(data)
+        made = [one.made for one in batch]
+        return objection(self._reading, after, made, self._writers) is None
+
+
+def _is_plain(data: bytes, writer: PlatformWriter) -> bool:
+    """True where columns of the text say what bytes are meant: UTF-8 without a byte order mark."""
+    try:
+        return writer.text_of(data).encode() == data and not data.startswith(codecs.BOM_UTF8)
+    except UnicodeEncodeError:
+        return False
+
+
+def _place(finding: Finding) -> _Place:
+    place = finding.location
+    return finding.fingerprint, place.line, place.column, place.xpath

@@ -1,0 +1,101 @@
+"""Comments that accept findings, in files that have comments with ``#``.
+
+``# vnicaudit: suppress VNIC033 the guests of this node need it; until=2027-01-31``
+
+A comment holds for the next line that is neither empty nor a comment; at the top of a file, or of a
+YAML document, for all of it. In YAML it may also stand at the end of the line that it is about; in
+an INI file that would be part of the value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+_MARK = "vnicaudit:"
+FIRST, LAST = 0, 2**31
+"""Lines of a whole file: a finding without a line is on the line 0."""
+
+_ENTRY = r"[ \t]*vnicaudit:[ \t]*suppress(?:[ \t]+|$)(.*)"
+_ALONE = re.compile(r"[ \t]*[#;]" + _ENTRY)
+_BEHIND = re.compile(r"[ \t]#" + _ENTRY)
+_COMMENT = ("#", ";")
+_SETTINGS = ("until", "owner", "mac")
+
+
+class CommentEntry(NamedTuple):
+    """A comment on a line. It holds for findings on the lines ``first`` to ``last``; ``entry`` is
+    what it says: the rule, the reason, and settings."""
+
+    line: int
+    first: int
+    last: int
+    entry: tuple[tuple[str, str], ...]
+
+
+def reason_and_settings(text: str) -> dict[str, str]:
+    """The reason, and behind it settings like ``; until=2027-01-31``."""
+    pieces = text.split(";")
+    settings: dict[str, str] = {}
+    while len(pieces) > 1:
+        name, equals, value = pieces[-1].strip().partition("=")
+        if not equals or name not in _SETTINGS:
+            break
+        settings[name] = value.strip()
+        pieces.pop()
+    return {"reason": ";".join(pieces).strip(), **settings}
+
+
+def accepting_comments(text: str, form: Literal["ini", "yaml"]) -> tuple[CommentEntry, ...]:
+    """The comments of a file that accept findings."""
+    return tuple(_CommentWalk(text, form).comments()) if _MARK in text else ()
+
+
+class _CommentWalk:
+    """A walk over the lines of a file."""
+
+    def __init__(self, text: str, form: Literal["ini", "yaml"]) -> None:
+        self._lines = text.split("\n")
+        self._yaml = form == "yaml"
+        self._waiting: list[tuple[int, str]] = []
+        self._top: list[tuple[int, str]] = []
+        self._first = FIRST
+        self._at_top = True
+
+    def comments(self) -> Iterator[CommentEntry]:
+        """Those that accept findings, with the lines that they are about."""
+        for number, line in enumerate(self._lines, 1):
+            text = line.strip()
+            if text.startswith(_COMMENT):
+                if match := _ALONE.match(line):
+                    self._waiting.append((number, match[1]))
+            elif self._yaml and line.startswith("---"):
+                if not self._at_top:
+                    yield from self._of_document(number - 1)
+                    self._first = number
+            elif text:
+                yield from self._of_line(number, line)
+        yield from self._of_document(LAST)
+        # nothing stands below these: they accept nothing, which is reported
+        yield from (_comment(*one, LAST + 1, LAST + 1) for one in self._waiting)
+
+    def _of_line(self, number: int, line: str) -> Iterator[CommentEntry]:
+        if self._at_top:
+            self._top, self._at_top = self._waiting, False
+        else:
+            yield from (_comment(*one, number, number) for one in self._waiting)
+        self._waiting = []
+        if self._yaml and (match := _BEHIND.search(line)):
+            yield _comment(number, match[1], number, number)
+
+    def _of_document(self, last: int) -> Iterator[CommentEntry]:
+        """Comments at the top of the document that ends here."""
+        yield from (_comment(*one, self._first, last) for one in self._top)
+        self._top, self._at_top = [], True
+
+
+def _comment(line: int, text: str, first: int, last: int) -> CommentEntry:
+    rule, _, rest = text.strip().partition(" ")
+    entry = {"rule": rule.rstrip(":"), **reason_and_settings(rest)}
+    return CommentEntry(line, first, last, tuple(entry.items()))
