@@ -22,8 +22,8 @@ This page is generated from the program. `vnicaudit history sql` prints the same
 read-only URL of your history and the statements behind.
 
 Ask the **views**: their names and columns stay, new columns go last. The tables under them are
-those of schema {newest}, and may change with a version; `vnicaudit history upgrade` makes the views
-anew. Times are `timestamptz` in PostgreSQL and text in RFC 3339 (UTC) in SQLite. How states are
+those of schema {newest}, and may change with a version; `vnicaudit history upgrade` recreates the
+views. Times are `timestamptz` in PostgreSQL and text in RFC 3339 (UTC) in SQLite. How states are
 told is in [history](../explanation/history.md).
 
 {views}

@@ -33,6 +33,23 @@ BANNED: Final = {
     r"\bsay it behind\b": "append",
     r"\bcannot be said of\b": "is unknown for",
     r"\bpip install '?vnicaudit\b": "nothing is published on an index: from a checkout",
+    r"\banew\b": "again; restart, rewrite, rebuild",
+    r"\bwould tell\b": "is needed, would show",
+    r"\bdriv(es?|ing) virtio\b": "support virtio",
+    r"\bknows? virtio 0\.9 only\b": "supports only virtio 0.9",
+    r"\bspeaks? instead\b": "see VNIC…",
+    r"\bcosts? itself\b": "is skipped; the others are still reported",
+    r"\bis not known that\b": "may, may not, is unknown",
+    r"\bwithout a word\b": "silently",
+    r"\bthe one that is the copy\b": "the copy",
+    r"\bas it is the (domain|guest|server)\b": "the … as it is",
+    r"\bno more (boots|starts|runs)\b": "no longer",
+    r"\bis made for you\b": "no change is proposed",
+    r"\b(not |throws? )?written down as\b": "declared as",
+    r"\btakes? (it|them) back\b": "undo, roll back, revert",
+    r"\bhost that has none\b": "does not have it",
+    r"\bstands? in the way\b": "blocks, prevents",
+    r"\bis called so\b": "has that name",
 }
 """A phrase (a regular expression, whatever its case) -> what to write."""
 SECOND_MEANINGS: Final = {
@@ -96,10 +113,9 @@ def test_help_has_no_banned_phrase(path: str) -> None:
             assert not HELP_LEANS.match(text), f"{path} {option.opts}: {text}"
 
 
-def test_titles_of_rules_have_no_banned_phrase() -> None:
-    catalogue = shipped_catalogue()
-    for rule_id in rule_ids():
-        assert faults(catalogue.info(rule_id).summary) == [], rule_id
+@pytest.mark.parametrize("rule_id", rule_ids())
+def test_pages_of_rules_have_no_banned_phrase(rule_id: str) -> None:
+    assert faults(without_blocks(shipped_catalogue().info(rule_id).manual)) == []
 
 
 @pytest.mark.parametrize(

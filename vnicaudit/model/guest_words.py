@@ -7,8 +7,8 @@ from typing import Literal
 Readiness = Literal[
     "ready", "likely-ready", "ready-transitional", "needs-driver", "unknown", "not-supported"
 ]
-"""Can this guest drive virtio? ``likely-ready``: a virtio disk, and nothing tells that the system
-is not Windows. See :mod:`vnicaudit.knowledge.readiness`."""
+"""Does this guest support virtio? ``likely-ready``: a virtio disk, and nothing tells that the
+system is not Windows. See :mod:`vnicaudit.knowledge.readiness`."""
 
 # by the names that libvirt gives them (virArch)
 S390 = frozenset({"s390x", "s390"})

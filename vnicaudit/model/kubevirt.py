@@ -40,7 +40,7 @@ class Manifest(msgspec.Struct, frozen=True, tag="manifest"):
     transitional: bool = False
     """``useVirtioTransitional``, or else what the preference prefers."""
     by_image: bool = False
-    """That the guest drives virtio is told by the name of its container disk only."""
+    """That the guest supports virtio is told by the name of its container disk only."""
 
 
 class Preference(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 machines.
 
 ``docs/reference/reasons.md`` has them all, ``refusals.md`` those of a unit of a run. A code stays
-what it is; the sentence beside it may be worded anew.
+what it is; the sentence beside it may be reworded.
 """
 
 from __future__ import annotations

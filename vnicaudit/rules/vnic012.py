@@ -15,7 +15,7 @@ virtio NIC without an address.
 
 ## Bad
 
-In a guest whose driver knows virtio 0.9 only:
+In a guest whose driver supports only virtio 0.9:
 
 ```xml readiness=ready-transitional
 <interface type='bridge'>

@@ -56,8 +56,8 @@ def check(subject: HostSubject) -> Iterator[Problem]:
         yield Problem(
             "vhost_net.experimental_zcopytx is on: a mitigation against denial of service and "
             "information leaks is off",
-            fix="Remove experimental_zcopytx=1 from /etc/modprobe.d (or the kernel's command "
-            "line) and load vhost_net anew while no guest uses it.",
+            fix="Remove experimental_zcopytx=1 from /etc/modprobe.d (or the kernel's command line) "
+            "and reload vhost_net while no guest uses it.",
         )
 
 

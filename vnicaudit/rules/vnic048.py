@@ -79,7 +79,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     if narrow:
         size, name = min(narrow)
         yield Problem(
-            f"the guest is told an MTU of {mtu}, and {name} has {size}: larger frames are dropped",
+            f"the guest uses an MTU of {mtu}, and {name} has {size}: larger frames are dropped",
             field="mtu",
             fix=f"Raise the MTU of the path to {mtu}, or set the guest's to {size}.",
         )

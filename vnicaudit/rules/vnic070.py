@@ -117,11 +117,12 @@ def _since(name: str, image: Image) -> bool:
 def _problem(image: Image) -> str | None:
     model = image.vif_model or ""
     if model not in VIF_MODELS:
-        return "Nova knows no such model and refuses the image"
+        return "Nova does not know this model and refuses the image"
     if image.nova is not None and image.nova < VIF_WORDS_SINCE.get(model, 0):
         since = VIF_WORDS_SINCE[model]
         return (
-            f"Nova {image.nova} knows no such model, which came with {since}: it refuses the image"
+            f"Nova {image.nova} does not know this model, which came with {since}: it refuses the "
+            "image"
         )
     if lacks_vif_model(model, image.nova):
         since = VIF_MODELS_SINCE[model]

@@ -120,7 +120,7 @@ from vnicaudit.model.subject import PreferenceSubject, Subject
 
 _SHARED = "a YAML anchor shares the value with other places, which would change too"
 _IMAGE = "only the name of the container disk says that the guest is Linux"
-_READY = "the guest drives virtio"
+_READY = "the guest supports virtio"
 _UNKNOWN = "the guest may not support virtio"
 _S390 = "on s390x every guest supports virtio, and QEMU has no such device there"
 _ADMITTED = "Set it to virtio, or remove it: KubeVirt's default is virtio."

@@ -2,7 +2,7 @@
 
 ## What is wrong
 
-Nova keeps no `hw_vif_model` for this server, so nova.conf of its compute node decides anew at each
+Nova keeps no `hw_vif_model` for this server, so nova.conf of its compute node decides again at each
 start. nova.conf has changed since the server's NIC was created: `use_virtio_for_bridges` was turned
 on (or off). The next hard reboot changes the NIC, although nobody asked for that.
 

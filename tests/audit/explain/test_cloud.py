@@ -1,4 +1,5 @@
-"""The layers of a server's NIC: who says what, who wins, and what would tell where nobody says."""
+"""The layers of a server's NIC: who says what, who wins, and what would show it where nobody
+says."""
 
 from __future__ import annotations
 
@@ -171,7 +172,7 @@ class TestAlone:
         found = told(alone(config("unseen"), port(None)))["What Nova keeps"]
         assert found.missing == (
             "Nova says it from 2025.1 (microversion 2.98) on; nova-manage image_property show "
-            f"{UUID.format(1)} hw_vif_model would tell"
+            f"{UUID.format(1)} hw_vif_model would show it"
         )
 
     def test_where_its_image_is(self) -> None:
@@ -237,8 +238,8 @@ class TestJoined:
         [
             (
                 NovaVersions("2.96", 29, 30),
-                "libvirt has virtio: nova-manage image_property set may have made that, and show "
-                "would tell",
+                "libvirt has virtio: nova-manage image_property set may have done that "
+                "(image_property show would show it)",
             ),
             (
                 NovaVersions("2.88", 23, 23),

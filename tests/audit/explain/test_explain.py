@@ -59,8 +59,8 @@ def test_a_nic_plugged_in_later_is_not_on_qemus_command_line() -> None:
     joined = join(GUEST, QEMU)
     assert layer("QEMU", joined, 0).missing == ""
     assert layer("QEMU", joined, 1).missing == (
-        "it is not on the command line that QEMU was started with, as a rule because it was "
-        "plugged in later; QEMU's monitor would tell"
+        "it is not on the command line that QEMU was started with, usually because it was attached "
+        "later; QEMU's monitor would show it"
     )
 
 

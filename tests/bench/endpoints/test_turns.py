@@ -142,7 +142,7 @@ def test_each_place_once_and_in_the_order_of_their_identities() -> None:
     assert asked == ["a", "b", "b", "b"]
     assert said == [
         "other measurements at a would not be noticed: no lock can be taken there",
-        "waits for its turn at b: another measurement is under way (process 7 at kvm7, since now "
+        "waits for its turn at b: another measurement is running (process 7 at kvm7, since now "
         "[2J)",
     ]
 

@@ -389,7 +389,7 @@ def _set(path: str, value: object) -> Edit:
     return edit
 
 
-_DISAGREES = "step 1: what is to be changed is not what its diff shows: make a new plan"
+_DISAGREES = "step 1: the change is not what its diff shows: make a new plan"
 
 
 @pytest.mark.parametrize(

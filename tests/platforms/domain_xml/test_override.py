@@ -19,7 +19,8 @@ from vnicaudit.platforms.domain_xml.read import read_bytes
 
 NS = "http://libvirt.org/schemas/domain/qemu/1.0"
 UNCERTAIN = (
-    "<qemu:override> changes it on this NIC or on another: the running guest's aliases would tell"
+    "<qemu:override> changes it on this NIC or on another: the running guest's aliases would show "
+    "it"
 )
 TAP = "<interface type='bridge'><source bridge='br0'/><model type='virtio'/>{}</interface>"
 NETWORK = "<interface type='network'><source network='n'/><model type='virtio'/>{}</interface>"
@@ -147,7 +148,7 @@ def test_multiqueue(mq: str, effective: int) -> None:
 
 def test_another_driver_is_not_guessed_at() -> None:
     found = _resolved(_domain(TAP.format(""), _device("net0", driver="e1000")))
-    reason = "<qemu:override> gives QEMU another driver: its command line would tell"
+    reason = "<qemu:override> gives QEMU another driver: its command line would show it"
     assert found.model == Resolved(None, None, reason, UNKNOWN)
     assert found.vhost.state == found.rx_queue_size.state == UNKNOWN
 

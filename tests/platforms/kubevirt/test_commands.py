@@ -51,7 +51,7 @@ def test_explain_names_the_manifest_and_the_preference(tmp_path: Path) -> None:
     lines = [line.strip() for line in result.stdout.splitlines()]
     assert any(line.startswith("Manifest ") for line in lines)
     assert "Preference old" in lines
-    assert "not known: the preference itself, in the same folder, would tell" in lines
+    assert "not known: the preference itself, in the same folder, would show it" in lines
     assert "libvirt" not in result.stdout
 
 

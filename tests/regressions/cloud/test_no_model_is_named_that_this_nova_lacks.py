@@ -42,7 +42,7 @@ def said(model: str, highest: tuple[int, int] | None, release: str | None = None
 def test_igb_is_refused_before_31(highest: tuple[int, int]) -> None:
     found = said("igb", highest)
     assert set(found) == {"VNIC070"}
-    assert "knows no such model, which came with 31: it refuses the image" in found["VNIC070"]
+    assert "does not know this model, which came with 31: it refuses the image" in found["VNIC070"]
     assert "igb" not in found["VNIC070"].partition(" | ")[2]
 
 

@@ -31,7 +31,7 @@ def messages(folder: Path, uplink: str) -> list[str]:
 
 def test_an_uplink_that_is_narrower_than_the_guest_is_told(tmp_path: Path) -> None:
     assert messages(tmp_path, "1500") == [
-        "the guest is told an MTU of 9000, and an uplink of its bridge has 1500: larger frames are "
+        "the guest uses an MTU of 9000, and an uplink of its bridge has 1500: larger frames are "
         "dropped"
     ]
 

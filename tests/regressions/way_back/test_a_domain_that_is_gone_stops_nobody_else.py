@@ -166,9 +166,7 @@ def test_one_that_moved_is_named_with_its_new_host(make_world: MakeWorld) -> Non
     world.leaves(1)
     went = world.apply(world.steps, world.context())
     assert outcomes(went) == {"guest-1": "refused", "guest-2": "applied", "guest-3": "applied"}
-    assert went.run.steps[0].message == (
-        f"it is on {OTHER} now: what is to be done to it is to be done there"
-    )
+    assert went.run.steps[0].message == (f"it is on {OTHER} now: work on it there")
     assert moved.persistent == world.before[0]
 
 

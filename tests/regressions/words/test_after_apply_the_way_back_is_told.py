@@ -183,5 +183,5 @@ def test_a_damaged_journal_is_told_in_english(here: Path, capsys: Capture) -> No
     journal.write_bytes(journal.read_bytes().replace(b'"event":"end"', b'"event":"ene"'))
     assert run(["runs", "--state", "my state"]) == 0
     assert capsys.readouterr().err.endswith(
-        "damaged: its checksum is another one; what else is known of the run is used all the same\n"
+        "damaged: its checksum is another one; the rest of the run's journal is used\n"
     )

@@ -88,7 +88,7 @@ def test_a_nic_that_was_not_meant_is_not_taken_back_by_going_on(make_world: Make
         world.rollback(world.context())
     assert str(raised.value) == (
         f"run {first.id} is unfinished on guest-1: finish it (vnicaudit rollback {run_id.id} "
-        f"--state {world.folder}), or take it back (vnicaudit rollback {first.id} --state "
+        f"--state {world.folder}), or undo it (vnicaudit rollback {first.id} --state "
         f"{world.folder})"
     )
     assert taken_back(world, RollbackSelection(macs=(mac_of(1, 2),))).outcome == "applied"
@@ -101,8 +101,8 @@ def test_an_edit_is_not_written_over(world: World) -> None:
     unit = taken_back(world)
     assert unit.outcome == "refused"
     assert unit.message == (
-        "somebody changed the definition since: look at it (virsh dumpxml --inactive), then put "
-        "only the NIC back with --over-edits"
+        "somebody has changed the definition since: check it (virsh dumpxml --inactive), then "
+        "restore only the NIC with --over-edits"
     )
     assert world.machines[0].persistent == edited
 

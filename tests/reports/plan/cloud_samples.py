@@ -24,7 +24,7 @@ ALPHA, BETA = "1f" * 16, "2e" * 16
 DIGEST = f"sha256:{'5f' * 32}"
 WEB_ID = "0c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77"
 DIFF = "--- {}\n+++ {}\n@@ properties @@\n-hw_vif_model=rtl8139\n+hw_vif_model=virtio\n"
-MODEL = Change("model", "rtl8139", "virtio", safe=True, reason="the guest drives virtio")
+MODEL = Change("model", "rtl8139", "virtio", safe=True, reason="the guest supports virtio")
 BY_RESTART = (
     ModeOption("next-boot", possible=False, reason="this one runs"),
     ModeOption("restart", possible=True),
@@ -41,7 +41,7 @@ WEB = Step(
     changes=(MODEL,),
     readiness="ready",
     safe=True,
-    reason="the guest drives virtio",
+    reason="the guest supports virtio",
     running=True,
     modes=BY_RESTART,
     digest=DIGEST,

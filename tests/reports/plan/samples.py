@@ -48,7 +48,7 @@ MAIL = Step(
     to="virtio",
     rules=("VNIC001", "VNIC040"),
     changes=(
-        Change("model", "rtl8139", "virtio", safe=True, reason="the guest drives virtio"),
+        Change("model", "rtl8139", "virtio", safe=True, reason="the guest supports virtio"),
         Change("queues", None, "4", safe=False, reason="measure before and after"),
     ),
     readiness="ready",
@@ -135,7 +135,7 @@ NOVA = Step(
     ),
     unit=DomainUnit(),
 )
-UNKNOWN = "it is not known whether the guest drives virtio"
+UNKNOWN = "it is not known whether the guest supports virtio"
 NOT_PLANNED = (
     NotPlanned(NicRef("win-02", None, "52:54:00:00:00:09", 0), "qemu:///system", ("VNIC001",),
          "Windows without NetKVM"),

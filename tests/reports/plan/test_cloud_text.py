@@ -36,7 +36,7 @@ openstack:prod
     0c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77  readiness: ready
     safe  3  NICs fa:16:3e:00:00:01 fa:16:3e:00:00:02  to virtio  VNIC001
       change: model rtl8139 → virtio
-      safe: the guest drives virtio
+      safe: the guest supports virtio
       mode: restart
       not next-boot: this one runs
       not hotswap: never

@@ -58,9 +58,9 @@ What can be done, in this order:
 
 ## Left as it is
 
-Servers are changed only where their system is known to drive virtio. Where it says below that \
-this is not known: tell your operator which system it is, and on Windows install the NetKVM driver \
-of virtio-win first.
+Servers are changed only if their system is known to support virtio. If it says below that this \
+is unknown, tell your operator which system it is; on Windows, install the NetKVM driver of \
+virtio-win first.
 
 * win-02 (`4c`): no driver
 """
@@ -131,7 +131,7 @@ def test_the_table_of_all_projects() -> None:
         "cloud": CLOUD, "project": ALPHA, "server": "web-01", "id": WEB.about.id, "host": "cmp1",
         "zone": "nova", "running": "true", "macs": "fa:16:3e:00:00:01 fa:16:3e:00:00:02",
         "rules": "VNIC001", "changes": "hw_vif_model: rtl8139 → virtio", "state": "safe",
-        "what_happens": what_happens(WEB), "why": "the guest drives virtio",
+        "what_happens": what_happens(WEB), "why": "the guest supports virtio",
         "project_name": "",
     }  # fmt: skip
     assert (left["why"], left["what_happens"]) == ("no driver", "")

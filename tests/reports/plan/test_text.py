@@ -33,7 +33,7 @@ WHOLE = """\
 qemu:///system
   mail-01  libvirt  running  readiness: ready
     safe  s1  NIC 0 52:54:00:12:34:56  to virtio  VNIC001, VNIC040
-      change: model rtl8139 → virtio (safe: the guest drives virtio)
+      change: model rtl8139 → virtio (safe: the guest supports virtio)
       change: queues not set → 4 (unsafe: measure before and after)
       safe: the guest has a virtio disk and runs Debian 12
       mode: next-boot, restart
@@ -83,7 +83,7 @@ qemu+ssh://kvm2/system
         3. openstack server start 1d0c7a52-4a0e-4bb4-9f0e-7c1f2a3b4c5d
 
 Left out (--verbose names each)
-  2 NICs: it is not known whether the guest drives virtio
+  2 NICs: it is not known whether the guest supports virtio
     db-01, db-02
   1 NIC: Windows without NetKVM
     win-02
@@ -100,7 +100,7 @@ qemu:///system
   mail-01  libvirt  running  readiness: ready
     6f4d3c1e-0e5a-4c52-8f6c-0d2f8f4f3a11
     safe  s1  NIC 0 52:54:00:12:34:56  to virtio  VNIC001, VNIC040
-      change: model rtl8139 → virtio (safe: the guest drives virtio)
+      change: model rtl8139 → virtio (safe: the guest supports virtio)
       change: queues not set → 4 (unsafe: measure before and after)
       safe: the guest has a virtio disk and runs Debian 12
       mode: next-boot, restart
@@ -120,7 +120,7 @@ qemu:///system
         sha256:5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
 
 Left out
-  2 NICs: it is not known whether the guest drives virtio
+  2 NICs: it is not known whether the guest supports virtio
     db-01  NIC 0 52:54:00:00:00:07  VNIC001  qemu:///system
     db-02  NIC 0 52:54:00:00:00:08  VNIC001, VNIC003  definitions
   1 NIC: Windows without NetKVM

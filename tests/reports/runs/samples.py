@@ -14,7 +14,7 @@ MAIL = UnitRun(
     "applied",
     checks=(
         Check("arguments", "ok", "QEMU runs -device virtio-net-pci"),
-        Check("address", "unknown", "no lease and no ARP entry: a guest agent would tell"),
+        Check("address", "unknown", "no lease and no ARP entry: a guest agent would show it"),
         Check("link", "ok"),
     ),
     downtime=6.25,

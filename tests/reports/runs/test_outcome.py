@@ -11,7 +11,7 @@ from vnicaudit.reports.writer import Options
 
 WHOLE = """\
   applied      mail-01  52:54:00:12:34:56, 52:54:00:12:34:57  down for 6.2 s  qemu:///system
-    unknown  address: no lease and no ARP entry: a guest agent would tell
+    unknown  address: no lease and no ARP entry: a guest agent would show it
   rolled-back  db-01  52:54:00:00:00:07  down for 131.0 s  qemu:///system
     the guest did not come back within 120 s; its definition is what it was
     failed   agent: does not answer

@@ -38,7 +38,7 @@ ONE = """\
 qemu:///system
   applied      mail-01  52:54:00:12:34:56, 52:54:00:12:34:57  down for 6.2 s
     ok       arguments: QEMU runs -device virtio-net-pci
-    unknown  address: no lease and no ARP entry: a guest agent would tell
+    unknown  address: no lease and no ARP entry: a guest agent would show it
     ok       link
   rolled-back  db-01  52:54:00:00:00:07  down for 131.0 s
     the guest did not come back within 120 s; its definition is what it was

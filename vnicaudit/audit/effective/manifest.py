@@ -15,7 +15,7 @@ from vnicaudit.model.guest_words import S390
 from vnicaudit.model.kubevirt import MAX_QUEUES, MODELS, REMOVED_BINDINGS, Manifest
 from vnicaudit.model.nic import VIRTIO, NicConfig
 
-_RENDERED = "KubeVirt: a template decides; the rendered manifest would tell"
+_RENDERED = "KubeVirt: a template decides; the rendered manifest would show it"
 _NO_RING = "KubeVirt: it has no field for it"
 
 
@@ -46,7 +46,7 @@ def _model(nic: NicConfig, manifest: Manifest) -> Resolved[str]:
     if not manifest.preference_read:
         reason = (
             f"KubeVirt: the interface names no model, and preference {manifest.preference!r} is "
-            "not here: it would tell"
+            "not here, and would show it"
         )
         return Resolved(None, None, reason, UNKNOWN)
     if manifest.preferred_model:
@@ -76,8 +76,8 @@ def _vhost(nic: NicConfig, model: str | None) -> Resolved[bool]:
     if nic.actual_type == "user":
         return Resolved(None, False, "slirp never uses vhost-net")
     reason = (
-        "KubeVirt: asks the node for /dev/vhost-net unless emulation is allowed; what runs would "
-        "tell"
+        "KubeVirt: asks the node for /dev/vhost-net unless emulation is allowed; the running QEMU "
+        "would show it"
     )
     return Resolved(None, None, reason, UNKNOWN)
 

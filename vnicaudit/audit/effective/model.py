@@ -44,7 +44,7 @@ def resolve_model(emulated: EmulatedNic) -> ResolvedFact[str]:
 def _overridden(driver: Behind) -> str:
     if driver.text == MAYBE:
         return WHOSE.format(driver.by)
-    return f"{driver.by} gives QEMU another driver: its command line would tell"
+    return f"{driver.by} gives QEMU another driver: its command line would show it"
 
 
 def _refused_type(emulated: EmulatedNic) -> str | None:

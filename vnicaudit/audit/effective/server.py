@@ -27,14 +27,14 @@ MAX_QUEUES = 256
 """What Nova gives at most where ``max_queues`` is not set: the tap's own maximum."""
 
 _CONF = "nova.conf of its host"
-_TELL = f"{_CONF}, or its libvirt (qemu+ssh://HOST/system), would tell"
+_TELL = f"{_CONF}, or its libvirt (qemu+ssh://HOST/system), would show it"
 _NOT_SAID = (
-    "Nova does not say what it keeps for this server (it does from 2025.1 on); nova-manage "
-    "image_property show, or its libvirt (qemu+ssh://HOST/system), would tell"
+    "Nova does not report what it keeps for this server (it does from 2025.1 on); nova-manage "
+    "image_property show, or its libvirt (qemu+ssh://HOST/system), would show it"
 )
 _CHOSE = (
     "it may keep virtio from when it was on; nova-manage image_property show, or its libvirt "
-    "(qemu+ssh://HOST/system), would tell"
+    "(qemu+ssh://HOST/system), would show it"
 )
 
 
@@ -97,8 +97,8 @@ def _default(emulated: EmulatedNic, server: ServerConfig) -> Resolved[str]:
     system = server.property("os_distro")
     if system is not None:
         reason = (
-            f"no hw_vif_model, but os_distro={system[:40]}: where its host has libosinfo, that "
-            "chooses the model; its libvirt (qemu+ssh://HOST/system) would tell"
+            f"no hw_vif_model, but os_distro={system[:40]}: if its host has libosinfo, that "
+            "chooses the model; its libvirt (qemu+ssh://HOST/system) would show it"
         )
         return Resolved(None, None, reason, UNKNOWN)
     virtio = _option(server, "use_virtio_for_bridges")
@@ -120,7 +120,7 @@ def _default(emulated: EmulatedNic, server: ServerConfig) -> Resolved[str]:
 def _libvirts(emulated: EmulatedNic) -> Resolved[str]:
     reason = f"use_virtio_for_bridges is off in {_CONF}: Nova writes no model"
     if emulated.arch is None:
-        reason += "; the architecture of its host would tell libvirt's default"
+        reason += "; the architecture of its host would show libvirt's default"
         return Resolved(None, None, reason, UNKNOWN)
     return Resolved(
         None, default_model(emulated.arch, emulated.domain.machine), f"{reason}; libvirt's default"
@@ -143,8 +143,8 @@ def _vhost(nic: NicConfig, server: ServerConfig, model: str | None) -> Resolved[
         reason = f"virt_type=qemu in {_CONF}: Nova writes <driver name='qemu'/>"
         return Resolved(False, False, reason)
     reason = (
-        "Nova leaves it to libvirt, which uses vhost-net for KVM where the host has it; its "
-        "libvirt (qemu+ssh://HOST/system) and QEMU's command line would tell"
+        "Nova leaves it to libvirt, which uses vhost-net for KVM if the host has it; its libvirt "
+        "(qemu+ssh://HOST/system) and QEMU's command line would show it"
     )
     return Resolved(None, None, reason, UNKNOWN)
 

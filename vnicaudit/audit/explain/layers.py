@@ -69,7 +69,7 @@ def _preference(manifest: Manifest) -> Layer:
     """Layer of the preference that a manifest refers to; marked missing where it was not read."""
     name = f"Preference {manifest.preference}"
     if not manifest.preference_read:
-        return Layer(name, missing="the preference itself, in the same folder, would tell")
+        return Layer(name, missing="the preference itself, in the same folder, would show it")
     facts = []
     if manifest.preferred_model is not None:
         facts.append(LayerFact("model", manifest.preferred_model))
@@ -92,7 +92,7 @@ def _persistent(staged: StagedNic) -> Layer:
 def _network(nic: Nic) -> Layer:
     name = f"Network {nic.source}" if nic.source else "Network"
     if nic.declared.actual_type is None:
-        return Layer(name, missing="the network's definition, from a live libvirt, would tell")
+        return Layer(name, missing="the network's definition, from a live libvirt, would show it")
     fact = LayerFact("type", nic.declared.actual_type, wins=True)
     return Layer(name, None, (fact,))
 
@@ -119,11 +119,11 @@ def _not_seen(domain: Domain) -> str:
         return "the domain is shut off"
     if domain.live is not None and domain.live.joined:
         return (
-            "it is not on the command line that QEMU was started with, as a rule because it was "
-            "plugged in later; QEMU's monitor would tell"
+            "it is not on the command line that QEMU was started with, usually because it was "
+            "attached later; QEMU's monitor would show it"
         )
     if domain.declared.manifest is not None:
-        return "a manifest is not what runs: virsh dumpxml in the virt-launcher pod would tell"
+        return "a manifest is not what runs: virsh dumpxml in the virt-launcher pod would show it"
     return "no process or log of it was read (/proc on the hypervisor has it)"
 
 

@@ -34,7 +34,7 @@ _PROPERTIES = (
 _SPECS = ("hw:vif_multiqueue_enabled", "hw:virtio_packed_ring", "hw:mem_page_size", "quota:vif_")
 """How the names of extra specs begin that bear on NICs."""
 
-_SET = "nova-manage image_property set may have made that, and show would tell"
+_SET = "nova-manage image_property set may have done that (image_property show would show it)"
 
 _MULTIQUEUE = (MULTIQUEUE, FLAVOR_WORDS[MULTIQUEUE])
 _PACKED = (PACKED, FLAVOR_WORDS[PACKED])
@@ -268,5 +268,5 @@ class _Layers:
         server = "ID" if self._domain.cloud is None else self._domain.cloud.id
         return (
             "Nova says it from 2025.1 (microversion 2.98) on; nova-manage image_property show "
-            f"{server} hw_vif_model would tell"
+            f"{server} hw_vif_model would show it"
         )

@@ -73,11 +73,11 @@ def _wait_for_turn(endpoint: TakesTurns, url: str, say: Say, until: float, pause
         holder = _holder(state)
         if time.monotonic() >= until:
             raise BusyError(
-                f"{url}: another measurement is still under way there ({holder}): wait for its "
-                "end, or end it"
+                f"{url}: another measurement is still running there ({holder}): wait for its end, "
+                "or end it"
             )
         if not told:
-            say(f"waits for its turn at {url}: another measurement is under way ({holder})")
+            say(f"waits for its turn at {url}: another measurement is running ({holder})")
             told = True
         time.sleep(min(pause, max(0.0, until - time.monotonic())))
 

@@ -88,7 +88,7 @@ def tell_damage(damage: Iterable[str]) -> None:
 
     with suppress(UsageError):  # that the folder cannot be read is told by who needs it
         for text in damage:
-            tell(safe(f"Warning: {text}; what else is known of the run is used all the same"))
+            tell(safe(f"Warning: {text}; the rest of the run's journal is used"))
 
 
 def print_result(pieces: Callable[[], Iterable[str]]) -> None:

@@ -43,6 +43,6 @@ def _holder() -> str:
 
 def _held(holder: str) -> FleetHeldError:
     return FleetHeldError(
-        f"another audit of this fleet is under way ({holder}): wait for it to end, or give another "
+        f"another audit of this fleet is running ({holder}): wait for it to end, or give another "
         "fleet its own --state"
     )

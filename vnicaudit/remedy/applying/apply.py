@@ -106,7 +106,7 @@ def apply(
         if trials is None and any(found.folder.glob("*.bench")):
             raise UsageError(
                 f"run {found.request.id} of this plan is unfinished, and measured: finish it with "
-                f"--bench, or take it back ({found.rollback_command()})"
+                f"--bench, or undo it ({found.rollback_command()})"
             )
         if not (found.folder / PLAN).exists():
             write_private(found.folder / PLAN, text)
@@ -233,12 +233,12 @@ def _unfinished(context: RunContext, request: RunRequest) -> PastRun | None:
             if run.mode != request.mode:
                 raise UsageError(
                     f"run {run.id} of this plan is unfinished, with --mode {run.mode}: finish it "
-                    f"with that, or take it back ({found.rollback_command()})"
+                    f"with that, or undo it ({found.rollback_command()})"
                 )
             if run.units != request.units:
                 raise UsageError(
                     f"run {run.id} of this plan is unfinished, with other steps of it "
-                    "(--include-unsafe, --domain, --nic): finish it with those, or take it back "
+                    "(--include-unsafe, --domain, --nic): finish it with those, or undo it "
                     f"({found.rollback_command()})"
                 )
             return found._replace(request=msgspec.structs.replace(run, limits=context.limits))

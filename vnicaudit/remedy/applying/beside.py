@@ -22,7 +22,7 @@ def refuse_beside(found: PastRun, units: Iterable[UnitRequest], kinds: KindTable
             undoing = command(f"rollback {run.plan}", found.folder.parent.parent)
             again = undoing if run.kind == "rollback" else "its plan again"
             raise RefusedError(
-                f"run {run.id} is unfinished on {unit.name}: finish it ({again}), or take it back "
+                f"run {run.id} is unfinished on {unit.name}: finish it ({again}), or undo it "
                 f"({found.rollback_command()})"
             )
 

@@ -1,7 +1,7 @@
 """Did it help? Checked again and again until all is well, or the guest's time is up.
 
 What there is to check, a driver knows: judged by what runs, never by what is written. What cannot
-be checked from here is *unknown*, with what would tell.
+be checked from here is *unknown*, with what would show it.
 """
 
 from __future__ import annotations

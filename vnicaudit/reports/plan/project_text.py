@@ -19,9 +19,9 @@ _INTRO = (
     "Nothing has been changed yet."
 )
 _READY = (
-    "Servers are changed only where their system is known to drive virtio. Where it says below "
-    "that this is not known: tell your operator which system it is, and on Windows install the "
-    "NetKVM driver of virtio-win first."
+    "Servers are changed only if their system is known to support virtio. If it says below that "
+    "this is unknown, tell your operator which system it is; on Windows, install the NetKVM driver "
+    "of virtio-win first."
 )
 
 

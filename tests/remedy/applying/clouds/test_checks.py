@@ -126,8 +126,7 @@ def test_what_is_kept_already_and_does_not_run_is_no_success(
     assert unit.outcome == "refused"
     assert unit.message == (
         "Nova keeps hw_vif_model=virtio for it already, and 52:54:00:00:01:01 runs as e1000: Nova "
-        "writes it anew at a hard reboot: openstack --os-cloud test server reboot --hard "
-        f"{uuid_of(1)}"
+        f"rewrites it at a hard reboot: openstack --os-cloud test server reboot --hard {uuid_of(1)}"
     )
     assert not {"stop", "start", "hard_reboot", "set"} & set(world.calls)
     node.domain.running = None

@@ -427,7 +427,9 @@ def test_somebody_else_is_at_work(cloud: Cloud, what: str, when: int, *, admin: 
     cloud.server.catch_up()
     assert cloud.server.vm_state == "active"
     if what == "sets it" and cloud.server.kept[MODEL] == "e1000":
-        assert "somebody else changed it meanwhile" in unit.message or unit.outcome == "refused"
+        assert (
+            "somebody else changed it in the meantime"
+        ) in unit.message or unit.outcome == "refused"
 
 
 def test_what_somebody_else_sets_while_it_is_off_stays(cloud: Cloud) -> None:
@@ -439,8 +441,8 @@ def test_what_somebody_else_sets_while_it_is_off_stays(cloud: Cloud) -> None:
     _done, unit = cloud.apply()
     assert unit.outcome == "failed"
     assert unit.message == (
-        "somebody else changed it meanwhile: hw_vif_model is e1000, not rtl8139; it was left as it "
-        "is now; the server was off for it, 7 s from stop to start"
+        "somebody else changed it in the meantime: hw_vif_model is e1000, not rtl8139; it was left "
+        "as it is now; the server was off for it, 7 s from stop to start"
     )
     assert "set" not in cloud.world.calls
     cloud.check("e1000")
@@ -506,7 +508,7 @@ def test_an_image_that_somebody_changes_in_the_middle_stays(cloud: Cloud) -> Non
     world.image[MODEL] = "e1000"
     (unit,) = world.apply((step,), world.context()).run.steps
     assert unit.outcome == "failed"
-    assert "somebody else changed it meanwhile: hw_vif_model is e1000" in unit.message
+    assert "somebody else changed it in the meantime: hw_vif_model is e1000" in unit.message
     assert world.image[MODEL] == "e1000"
 
 

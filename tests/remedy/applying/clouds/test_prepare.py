@@ -89,8 +89,8 @@ def applied(world: CloudWorld, step: Step, mode: Mode = "restart") -> UnitRun:
         ({"vm_state": "error"}, "state", "it is ERROR: it neither runs nor is off"),
         ({"vm_state": "resized"}, "state", "it is RESIZED: it neither runs nor is off"),
         ({"vm_state": "shelved_offloaded"}, "shelved",
-         "it is shelved, and unshelving makes it anew of its "
-         "snapshot, with the properties of that: openstack --os-cloud test server unshelve 0000"),
+         "it is shelved, and unshelving rebuilds it from its snapshot, with the properties of "
+         "that: openstack --os-cloud test server unshelve 0000"),
         ({"vm_state": "shelved"}, "shelved", "unshelving makes it anew of its snapshot"),
         ({"host_status": "DOWN"}, "node-down",
          "nova-compute on cmp1 is DOWN: nobody could start it again"),

@@ -71,8 +71,8 @@ def test_what_is_made_anew_of_a_snapshot_is_unshelved_first(status: str) -> None
     (compute/manager.py, _unshelve_instance). One that is shelved is offloaded when Nova comes to
     it."""
     assert blocks(status=status) == [
-        "it is shelved, and unshelving it makes it anew of its snapshot, with the properties which "
-        f"that image has: openstack server unshelve {ID}, then plan again"
+        "it is shelved, and unshelving rebuilds it from its snapshot, with the properties of that "
+        f"image: openstack server unshelve {ID}, then plan again"
     ]
     assert blocks(status=status, config={"image_state": "volume"}) == []
 
@@ -144,16 +144,16 @@ def test_one_in_another_state_takes_effect_in_no_way() -> None:
             {"properties_source": "image"},
             {},
             [
-                "what Nova keeps for it is told by its image, which did not change since the "
-                f"server was made: nova-manage image_property show {ID} NAME says it for certain"
+                "what Nova keeps for it follows from its image, which has not changed since the "
+                f"server was created: nova-manage image_property show {ID} NAME says it for certain"
             ],
         ),
         (
             {"properties_source": "unseen"},
             {},
             [
-                "what Nova keeps for it is told by its definition on the compute node: nova-manage "
-                f"image_property show {ID} NAME says it for certain"
+                "what Nova keeps for it follows from its definition on the compute node: "
+                f"nova-manage image_property show {ID} NAME says it for certain"
             ],
         ),
         (

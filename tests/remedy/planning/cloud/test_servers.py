@@ -176,7 +176,7 @@ def test_a_server_that_could_not_be_started_again_is_put_right() -> None:
             "true",
             "false",
             safe=True,
-            reason="its flavor says so; as it is Nova cannot start it (FlavorImageConflict)",
+            reason="its flavor says so; Nova cannot start it as it is (FlavorImageConflict)",
         ),
     )
     assert (found.blocked, found.guest) == ((), GuestView())

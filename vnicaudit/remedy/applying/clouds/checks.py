@@ -1,7 +1,7 @@
 """Checks of a server, made with Nova, Neutron and, where it can be reached, the hypervisor.
 
 What was there before must be there again. What cannot be looked at is *unknown*, with what would
-tell.
+show it.
 """
 
 from __future__ import annotations

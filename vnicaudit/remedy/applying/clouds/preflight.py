@@ -110,7 +110,7 @@ def _against(
         yield (
             "shelved",
             (
-                "it is shelved, and unshelving makes it anew of its snapshot, with the properties "
+                "it is shelved, and unshelving rebuilds it from its snapshot, with the properties "
                 f"of that: {way_on(state.status, state.id, transaction.target)} first"
             ),
         )

@@ -46,6 +46,6 @@ def _check_step(step: UnitStep[UnitInCloud]) -> None:
     made_from = kept_digest(part.kind, step.about.id, part.old)
     if made_from != step.digest or diff(name, part.old, part.properties) != step.diff:
         raise UnitRefusedError(
-            f"step {step.id}: what is to be changed is not what its diff shows: make a new plan",
+            f"step {step.id}: the change is not what its diff shows: make a new plan",
             "plan",
         )

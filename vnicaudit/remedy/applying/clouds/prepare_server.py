@@ -122,7 +122,7 @@ def _check_runs(request: ServerRequest, state: ServerState, place: CloudPlace) -
         if not stored_properties.means_the_same(MODEL, nic.declared.model, goal):
             raise UnitRefusedError(
                 f"Nova keeps {MODEL}={goal} for it already, and {nic.mac} runs as "
-                f"{nic.declared.model or 'no model'}: Nova writes it anew at a hard reboot: "
+                f"{nic.declared.model or 'no model'}: Nova rewrites it at a hard reboot: "
                 f"{request.transaction.command('server reboot --hard')}",
                 "state",
             )

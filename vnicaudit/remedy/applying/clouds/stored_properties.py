@@ -35,7 +35,9 @@ class ForeignError(ActionError):
     planned."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"somebody else changed it meanwhile: {what}; it was left as it is now")
+        super().__init__(
+            f"somebody else changed it in the meantime: {what}; it was left as it is now"
+        )
 
 
 def means_the_same(name: str, one: str | None, other: str | None) -> bool:

@@ -1,7 +1,7 @@
 """Checks of a domain: of what runs, never of what is written.
 
 What was there before must be there again: an agent that answered, addresses, packets. What cannot
-be looked at from here is *unknown*, with what would tell.
+be looked at from here is *unknown*, with what would show it.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def replaced(work: FileWork, *, back: bool) -> Result:
     now = read_file(path, len(before) + len(goal) + 1)
     if now != goal:
         if now != before:
-            raise UnitRefusedError("somebody else changed it meanwhile", "edited")
+            raise UnitRefusedError("somebody else changed it in the meantime", "edited")
         work.notes.write(Replacing())
         replace_file(path, before, goal)
         if read_file(path, len(goal) + 1) != goal:

@@ -127,7 +127,7 @@ def _detach(work: DomainWork, one: NicChanges) -> None:
         work.notes.write(Stayed(one.mac))
         raise refused or GuestError(
             f"the guest did not give {one.mac} up within {_UNPLUG_SECONDS:g} s; if it does so "
-            "later, it will be without that NIC until it is started anew"
+            "later, it will be without that NIC until it is restarted"
         )
     work.notes.write(Detached(one.mac))
 

@@ -64,7 +64,7 @@ def _against(state: MachineState, mode: Mode) -> Iterator[Reason]:
     if state.job or state.migrating:
         yield (
             "busy",
-            "a job is under way on it (a migration, a save, a backup): try again when it is done",
+            "a job is running on it (a migration, a save, a backup): try again when it is done",
         )
     if state.managed_save:
         yield (
@@ -80,9 +80,8 @@ def _against(state: MachineState, mode: Mode) -> Iterator[Reason]:
         yield (
             "saved-memory",
             (
-                f"{count(number, 'snapshot')} of it hold{'' if number > 1 else 's'} "
-                "memory, which would bring back the NIC of then: delete them first (virsh "
-                "snapshot-list)"
+                f"{count(number, 'snapshot')} of it hold{'' if number > 1 else 's'} memory, which "
+                "would bring the old NIC back: delete them first (virsh snapshot-list)"
             ),
         )
     if mode != "next-boot" and state.phase not in ("running", "off"):

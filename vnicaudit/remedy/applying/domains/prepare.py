@@ -124,7 +124,7 @@ def _of_the_plan() -> Iterator[None]:
         raise UnitRefusedError(str(error), "plan") from None
 
 
-_DISAGREE = "step {}: what is to be changed is not what its diff shows: make a new plan"
+_DISAGREE = "step {}: the change is not what its diff shows: make a new plan"
 
 
 def _text_after(texts: Texts, data: bytes, steps: Iterable[FileUnitStep]) -> bytes:

@@ -126,8 +126,8 @@ class DomainRollback:
         likeness = self._texts.likeness
         if not any(is_made_by(run, key, current, likeness) for run in self._request.since()):
             raise UnitRefusedError(
-                "somebody changed the definition since: look at it (virsh dumpxml --inactive), "
-                "then put only the NIC back with --over-edits",
+                "somebody has changed the definition since: check it (virsh dumpxml --inactive), "
+                "then restore only the NIC with --over-edits",
                 "edited",
             )
 

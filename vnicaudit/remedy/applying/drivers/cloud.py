@@ -105,7 +105,7 @@ class CloudDriver(Generic[CloudUnitT]):
         whole = next(one for one in request.run.request.units if one.key == unit.key)
         if set(unit.macs) != set(whole.macs):
             raise UnitRefusedError(
-                "all NICs of a server change at once: take it back without --nic", "whole-only"
+                "all NICs of a server change at once: roll it back without --nic", "whole-only"
             )
         back = replace(transaction.inverse(), mode=request.mode)
         place, leftovers = self._clouds.place(unit.target), self._leftovers(unit, request)

@@ -161,7 +161,7 @@ class DomainDriver:
         if begun:
             why = f"it moved to {place} in the middle of the change: look at it there"
             return Result("failed", why)
-        why = f"it is on {place} now: what is to be done to it is to be done there"
+        why = f"it is on {place} now: work on it there"
         return Result("refused", why, codes=("moved",))
 
     def _machine(self, unit: UnitRequest) -> Machine:

@@ -48,8 +48,8 @@ _STATES = {
 }
 _OTHER = "it is {status}: plan again when it is ACTIVE or SHUTOFF"
 _SNAPSHOT = (
-    "it is shelved, and unshelving it makes it anew of its snapshot, with the properties which "
-    "that image has: {way}, then plan again"
+    "it is shelved, and unshelving rebuilds it from its snapshot, with the properties of that "
+    "image: {way}, then plan again"
 )
 
 _RUNS = (
@@ -77,11 +77,11 @@ _ON = frozenset({
 """In which a guest runs, or would if it were not paused."""
 
 _INFERRED = (
-    "what Nova keeps for it is told by its image, which did not change since the server was made: "
-    "nova-manage image_property show {id} NAME says it for certain"
+    "what Nova keeps for it follows from its image, which has not changed since the server was "
+    "created: nova-manage image_property show {id} NAME says it for certain"
 )
 _DEFINED = (
-    "what Nova keeps for it is told by its definition on the compute node: nova-manage "
+    "what Nova keeps for it follows from its definition on the compute node: nova-manage "
     "image_property show {id} NAME says it for certain"
 )
 _VOLUME = (

@@ -42,9 +42,9 @@ from vnicaudit.remedy.planning.subject import (
 )
 
 NO_MODEL = facts.SERVER_MODEL.tell
-"""What would tell a NIC's model."""
+"""What would show a NIC's model."""
 _NO_MODEL = f"its NIC model is not known: that takes {NO_MODEL}"
-_STARTABLE = "its flavor says so; as it is Nova cannot start it (FlavorImageConflict)"
+_STARTABLE = "its flavor says so; Nova cannot start it as it is (FlavorImageConflict)"
 _KEEPS = "the guest is known to support virtio; MAC addresses stay the same"
 
 

@@ -122,7 +122,7 @@ def _nova(nova: NovaVersions | None) -> Prerequisite:
 def _guest(server: Server, nic: Nic) -> Prerequisite:
     readiness = server.declared.readiness
     if nic.declared.model in VIRTIO or readiness == "ready":
-        return Prerequisite("ok", "the guest drives virtio")
+        return Prerequisite("ok", "the guest supports virtio")
     if readiness in ("needs-driver", "not-supported"):
         return Prerequisite("missing", f"a virtio driver in the guest (readiness: {readiness})")
     return Prerequisite("unknown", "whether the guest has a virtio driver (os_distro of its image)")

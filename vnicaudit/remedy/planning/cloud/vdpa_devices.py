@@ -17,7 +17,7 @@ from vnicaudit.model.server import NodeFacts, ProviderNetwork, ServerConfig
 
 
 class Prerequisite(NamedTuple):
-    """One thing that has to be so. ``text`` of one that is ``unknown`` says what would tell."""
+    """One thing that has to be so. ``text`` of one that is ``unknown`` says what would show it."""
 
     verdict: Literal["ok", "missing", "unknown"]
     text: str
