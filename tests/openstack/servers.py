@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from tests.openstack.cloud import Cloud
 
 _SECONDS = 180
+_PAUSE = 0.3
+"""Seconds more between two questions to Nova, which asks Keystone and Neutron for each answer."""
 _NIC = re.compile(r"^NIC mac=(\S+) driver=(\S+) queues=(\d+)", re.MULTILINE)
 
 
@@ -48,7 +52,8 @@ class Server:
 
     def wait(self, status: str) -> None:
         """Wait until it is in this state (ACTIVE, SHUTOFF), with no task under way."""
-        wait_for(lambda: self._is(status), f"server {self.id} is {status}", seconds=_SECONDS)
+        fact = _unhurried(lambda: self._is(status))
+        wait_for(fact, f"server {self.id} is {status}", seconds=_SECONDS)
 
     def stop(self) -> None:
         self.cloud.api.compute.stop_server(self.id)
@@ -101,7 +106,7 @@ class Server:
         self.cloud.api.compute.delete_server(self.id, ignore_missing=True, force=False)
 
     def wait_until_gone(self) -> None:
-        wait_for(self._gone, f"server {self.id} is gone", seconds=_SECONDS)
+        wait_for(_unhurried(self._gone), f"server {self.id} is gone", seconds=_SECONDS)
 
     def _is(self, status: str) -> bool:
         record = self.record
@@ -118,6 +123,18 @@ class Server:
     def _gone(self) -> bool:
         listed = self.cloud.api.compute.servers(details=False, all_projects=True)
         return self.id not in {one.id for one in listed}
+
+
+def _unhurried(fact: Callable[[], bool]) -> Callable[[], bool]:
+    """That question, with a pause behind each no."""
+
+    def ask() -> bool:
+        answer = fact()
+        if not answer:
+            time.sleep(_PAUSE)
+        return answer
+
+    return ask
 
 
 def create(cloud: Cloud, image: str, flavor: str, network: str, **more: str) -> Server:
