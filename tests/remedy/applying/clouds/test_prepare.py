@@ -91,7 +91,7 @@ def applied(world: CloudWorld, step: Step, mode: Mode = "restart") -> UnitRun:
         ({"vm_state": "shelved_offloaded"}, "shelved",
          "it is shelved, and unshelving rebuilds it from its snapshot, with the properties of "
          "that: openstack --os-cloud test server unshelve 0000"),
-        ({"vm_state": "shelved"}, "shelved", "unshelving makes it anew of its snapshot"),
+        ({"vm_state": "shelved"}, "shelved", "unshelving rebuilds it from its snapshot"),
         ({"host_status": "DOWN"}, "node-down",
          "nova-compute on cmp1 is DOWN: nobody could start it again"),
         ({"host_status": "UNKNOWN"}, "node-down", "nova-compute on cmp1 is UNKNOWN"),
