@@ -20,6 +20,7 @@ case ${1:-} in
     *) usage ;;
 esac
 
+unset PYTHONPATH # what is found there would count as installed
 cd "$ROOT"
 [ -z "$target" ] || [ ! -e "$target" ] || die "there is a $target already: remove it first"
 python=${VNICAUDIT_RELEASE_PYTHON:-$ROOT/.venv-release/bin/python}

@@ -120,6 +120,7 @@ esac
 """
 _TOX = """\
 #!/bin/sh
+case " $* " in *" --notest "*) exit 0 ;; esac
 case " $* " in *" -q --no-list-dependencies --result-json "*) ;; *) exit 9 ;; esac
 while [ "$1" != --result-json ]; do shift; done
 cp "$FAKES/result.json" "$2"

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tests.openstack.cloud import Cloud
 
 _SECONDS = 180
-_PAUSE = 0.5
-"""Between two questions to Nova: each costs it, Keystone and Neutron a tenth of a second of CPU."""
 _NIC = re.compile(r"^NIC mac=(\S+) driver=(\S+) queues=(\d+)", re.MULTILINE)
 
 
@@ -50,10 +48,7 @@ class Server:
 
     def wait(self, status: str) -> None:
         """Wait until it is in this state (ACTIVE, SHUTOFF), with no task under way."""
-        wait_for(
-            lambda: self._is(status), f"server {self.id} is {status}", seconds=_SECONDS,
-            pause=_PAUSE,
-        )  # fmt: skip
+        wait_for(lambda: self._is(status), f"server {self.id} is {status}", seconds=_SECONDS)
 
     def stop(self) -> None:
         self.cloud.api.compute.stop_server(self.id)
@@ -106,7 +101,7 @@ class Server:
         self.cloud.api.compute.delete_server(self.id, ignore_missing=True, force=False)
 
     def wait_until_gone(self) -> None:
-        wait_for(self._gone, f"server {self.id} is gone", seconds=_SECONDS, pause=_PAUSE)
+        wait_for(self._gone, f"server {self.id} is gone", seconds=_SECONDS)
 
     def _is(self, status: str) -> bool:
         record = self.record

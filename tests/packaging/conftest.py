@@ -1,7 +1,8 @@
-"""A repository of the files as they are, and the release that is made of it: once for all tests."""
+"""A repository of the files as they are, and the release of it that is made once for all tests."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -16,8 +17,9 @@ from tests.pipelines.project import copy_of_this, needs_packages, repository
 
 
 class Release(NamedTuple):
-    """What a dry run made: its files, and what it printed."""
+    """What a dry run made of a checkout: its files, and what it printed."""
 
+    checkout: Path
     folder: Path
     printed: str
 
@@ -31,13 +33,17 @@ class Release(NamedTuple):
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository of one commit, with no tag."""
     folder = tmp_path_factory.mktemp("checkout")
+    _write_checkout(folder)
+    return folder
+
+
+def _write_checkout(folder: Path) -> None:
     copy_of_this(folder)
     (folder / "scripts").mkdir()
     for name in ("release.sh", "setup.sh", "provenance.py"):
         shutil.copy2(ROOT / "scripts" / name, folder / "scripts")
     shutil.copytree(ROOT / "scripts/packaging", folder / "scripts/packaging")
     repository(folder)
-    return folder
 
 
 def release(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -50,9 +56,22 @@ def release(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="session")
-def released(checkout: Path) -> Release:
-    """Built twice and compared, listed, signed, verified."""
+def released(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Release:
+    """Built twice and compared, listed, signed, verified: by the first worker that needs it."""
     needs_packages("packaging")
-    done = release(checkout, "--dry-run", "out")
+    place = tmp_path_factory.getbasetemp()
+    place = (place if worker_id == "master" else place.parent) / "released"
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / "printed").exists():
+            _make_release(place)
+    return Release(place, place / "out", (place / "printed").read_text("utf-8"))
+
+
+def _make_release(place: Path) -> None:
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    _write_checkout(place)
+    done = release(place, "--dry-run", "out")
     assert done.returncode == 0, done.stdout + done.stderr
-    return Release(checkout / "out", done.stdout)
+    (place / "printed").write_text(done.stdout, "utf-8")

@@ -40,7 +40,7 @@ def test_options_that_make_no_sense_are_refused(checkout: Path, options: tuple[s
     assert done.stderr.startswith("Error: ")
 
 
-def test_a_dry_run_builds_twice_lists_and_signs(checkout: Path, released: Release) -> None:
+def test_a_dry_run_builds_twice_lists_and_signs(released: Release) -> None:
     """It also verifies the checksums and their signature, as the page on releases shows."""
     assert f"would be refused: the tag v{__version__} is not on this commit" in released.printed
     out = released.folder
@@ -49,7 +49,7 @@ def test_a_dry_run_builds_twice_lists_and_signs(checkout: Path, released: Releas
     _assert_bill(json.loads((out / f"vnicaudit-{__version__}.cdx.json").read_text()))
     provenance = json.loads((out / f"vnicaudit-{__version__}.intoto.json").read_text())
     build = provenance["predicate"]["buildDefinition"]
-    assert build["externalParameters"] == {"commit": git(checkout, "rev-parse", "HEAD")}
+    assert build["externalParameters"] == {"commit": git(released.checkout, "rev-parse", "HEAD")}
     sums = (out / "SHA256SUMS").read_text()
     for subject in provenance["subject"]:
         assert f"{subject['digest']['sha256']}  {subject['name']}\n" in sums

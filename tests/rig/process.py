@@ -49,13 +49,11 @@ def run(
     return ended.stdout
 
 
-def wait_for(
-    fact: Callable[[], T | None], what: str, *, seconds: float = PATIENCE, pause: float = 0.2
-) -> T:
+def wait_for(fact: Callable[[], T | None], what: str, *, seconds: float = PATIENCE) -> T:
     """The first true answer of `fact`, asked again and again until the time is up."""
     end = time.monotonic() + seconds
     while not (answer := fact()):
         if time.monotonic() > end:
             raise RigError(f"{what}: not so after {seconds:.0f} s")
-        time.sleep(pause)
+        time.sleep(0.2)
     return answer

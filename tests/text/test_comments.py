@@ -62,3 +62,7 @@ def test_words() -> None:
     assert {"rule": "VNIC033", "reason": "one", "owner": "me", "until": "x"} in found
     assert {"rule": "V3", "reason": ""} in found
     assert {"rule": "V4", "reason": "x; y"} in found
+
+
+def test_no_more_than_anybody_writes() -> None:
+    assert len(accepting_comments("a: 1 # vnicaudit: suppress V1 r\n" * 5000, "yaml")) == 1000

@@ -27,7 +27,7 @@ _Place = tuple[str, int | None, int | None, str | None]
 
 
 class _Offer(NamedTuple):
-    made: MadeChange
+    change: MadeChange
     edits: list[Edit]
 
 
@@ -74,7 +74,7 @@ class _FileOffers:
         """Replacements for each finding that has any."""
         lines = LineStarts(self._data)
         return {
-            _place(one.made.finding): [lines.replacement(edit) for edit in sorted(set(one.edits))]
+            _place(one.change.finding): [lines.replacement(edit) for edit in sorted(set(one.edits))]
             for batch in self._batches()
             for one in self._checked(batch)
         }
@@ -123,7 +123,7 @@ class _FileOffers:
         except OverlappingEditsError:
             return False
         after = self._reader.read(data)
-        made = [one.made for one in batch]
+        made = [one.change for one in batch]
         return objection(self._reading, after, made, self._writers) is None
 
 

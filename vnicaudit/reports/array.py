@@ -56,8 +56,7 @@ class SpooledArray:
     def extend(self, items: Sequence[object]) -> None:
         """Append records (or dicts) to the array."""
         if items:
-            self._spool.write(self._separator.before())
-            self._spool.write(encode_items(items))
+            self._spool.write(self._separator.before() + encode_items(items))
 
     def drain(self) -> Iterator[str]:
         """The array, brackets included, in pieces."""

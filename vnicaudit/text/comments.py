@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal, NamedTuple
 
 _MARK = "vnicaudit:"
+_MOST = 1000
 FIRST, LAST = 0, 2**31
 """Lines of a whole file: a finding without a line is on the line 0."""
 
@@ -48,8 +50,9 @@ def reason_and_settings(text: str) -> dict[str, str]:
 
 
 def accepting_comments(text: str, form: Literal["ini", "yaml"]) -> tuple[CommentEntry, ...]:
-    """The comments of a file that accept findings."""
-    return tuple(_CommentWalk(text, form).comments()) if _MARK in text else ()
+    """The comments of a file that accept findings; of a file that may come from anywhere the first
+    thousand."""
+    return tuple(islice(_CommentWalk(text, form).comments(), _MOST)) if _MARK in text else ()
 
 
 class _CommentWalk:

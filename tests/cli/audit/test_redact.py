@@ -120,7 +120,7 @@ def test_no_format_of_an_audit_names_the_site(format_: str, site: Path) -> None:
     silent(result.stderr)
 
 
-@pytest.mark.parametrize("by", ["rule", "host", "image"])
+@pytest.mark.parametrize("by", ["rule", "domain", "image"])
 def test_no_grouped_report_names_the_site(by: str, site: Path) -> None:
     result = command(site, "audit", ".", "--group-by", by, "-v")
     assert result.returncode == 4

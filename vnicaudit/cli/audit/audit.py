@@ -35,7 +35,7 @@ Examples:
   vnicaudit audit definitions/ --write-baseline known.json
   vnicaudit audit definitions/ --baseline known.json     new findings only
   vnicaudit audit definitions/ --diff                    what --fix would change
-  vnicaudit audit qemu:///system --redact -o report.json to share with others
+  vnicaudit audit qemu:///system --redact -o report.json  to share with others
 
 \b
 Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,

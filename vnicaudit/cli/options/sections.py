@@ -23,7 +23,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "--charts",
     ),
     "Fixing": (
-        "--fix", "--diff", "--include-unsafe", "--to", "--accept-loss", "--vdpa-device",
+        "--fix", "--diff", "--include-unsafe", "--backup", "--to", "--accept-loss", "--vdpa-device",
         "--vhostuser-mode", "--vhostuser-socket",
     ),
     "Live hosts": (

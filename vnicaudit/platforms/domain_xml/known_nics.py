@@ -20,7 +20,7 @@ _BY_SOURCE = ("vdpa", "vhostuser")
 """Types of which the name of the source is a setting, too."""
 
 
-class _Identity(NamedTuple):
+class _IdentityPlaces(NamedTuple):
     """Where the values stand that say who a NIC is; None where it has none."""
 
     mac: int | None
@@ -33,7 +33,7 @@ class _KnownNic(NamedTuple):
     """A NIC with these settings."""
 
     nic: Nic
-    at: _Identity
+    at: _IdentityPlaces
 
 
 NicMemory = ReadingMemory[_KnownNic]
@@ -89,7 +89,7 @@ def _remember(element: ShapedElement, nic: Nic, base: int, memory: NicMemory) ->
     memory.read(element, reader, {at.mac, at.target_dev, at.alias, *sources}, base)
 
 
-def _identity(node: ShapedNode, kind: str) -> _Identity:
+def _identity(node: ShapedNode, kind: str) -> _IdentityPlaces:
     mac, target_dev, alias = (
         node.by_name[tag][0].attributes.get(name) if tag in node.by_name else None
         for tag, name in (("mac", "address"), ("target", "dev"), ("alias", "name"))
@@ -97,7 +97,7 @@ def _identity(node: ShapedNode, kind: str) -> _Identity:
     sources = _sources(node)
     names = ("network",) if kind == "network" else SOURCE_ATTRIBUTES
     source = next((sources[name] for name in names if name in sources), None)
-    return _Identity(mac, target_dev, alias, source)
+    return _IdentityPlaces(mac, target_dev, alias, source)
 
 
 def _sources(node: ShapedNode) -> dict[str, int]:

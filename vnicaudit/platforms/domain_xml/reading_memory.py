@@ -1,4 +1,4 @@
-"""What a reader made of elements of known shapes, remembered by the values that it read.
+"""A memory of what readers made of elements of known shapes, by the values that they read.
 
 A reader that is given an element of the same shape, with the same values where it reads any, makes
 the same of it: what it read first is the same, so it goes on to read the same, and so on. Which

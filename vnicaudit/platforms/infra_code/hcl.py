@@ -200,7 +200,7 @@ class _Reader:
     def _string(self, token: Token) -> Value:
         """A quoted template: certain where nothing is filled in; else as it is written."""
         inside = self.text[token.start + 1 : token.end - 1]
-        text = inside[:_MAX_SOURCE] if token.filled else _ESCAPE.sub(_meant, inside)
+        text = inside[:_MAX_SOURCE] if token.filled else _ESCAPE.sub(_unescaped, inside)
         return Value("scalar", *self.place(token), text, certain=not token.filled)
 
     def _source(self, first: Token, last: Token) -> str:
@@ -224,7 +224,7 @@ def _closing(every: list[Token]) -> dict[int, int]:
     return found
 
 
-def _meant(escape: re.Match[str]) -> str:
+def _unescaped(escape: re.Match[str]) -> str:
     """The characters that an escape in a string stands for."""
     letter, short, long, opening = escape.groups()
     if opening:

@@ -58,7 +58,7 @@ def _section(line: str, number: int) -> str:
 
 
 def _assignment(line: str, number: int) -> Assignment:
-    """What stands before and behind the first colon or equals sign."""
+    """The text before the first colon or equals sign, and that behind it, without its quotes."""
     places = [at for at in (line.find(":"), line.find("=")) if at >= 0]
     if not places:
         raise IniError("No ':' or '=' found in assignment", number)

@@ -111,7 +111,7 @@ def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
 
 
 class _OptionParser:
-    """What is kept of the statements of a file, and where each assignment begins."""
+    """Statements of a file as options, and where each assignment begins."""
 
     def __init__(
         self,
