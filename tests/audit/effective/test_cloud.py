@@ -62,11 +62,11 @@ class TestModel:
     @pytest.mark.parametrize(
         ("kept", "tell"),
         [
-            (config("unseen"), "Nova does not say what it keeps for this server"),
+            (config("unseen"), "Nova does not report what it keeps for this server"),
             (config(), "virtio, unless use_virtio_for_bridges is off"),
             (config("image"), "virtio, unless use_virtio_for_bridges is off"),
             (config(os_distro="ubuntu22.04"), "os_distro=ubuntu22.04"),
-            (replace(config("unseen"), node=node()), "Nova does not say what it keeps"),
+            (replace(config("unseen"), node=node()), "Nova does not report what it keeps"),
             (replace(config(os_distro="ubuntu22.04"), node=node()), "os_distro=ubuntu22.04"),
         ],
     )

@@ -184,7 +184,7 @@ def test_the_guests_driver(readiness: Readiness, verdict: str) -> None:
     domain = server(port("e1000"), readiness=readiness)
     *_others, found = prerequisites(domain, domain.nics[0])
     assert found.verdict == verdict
-    assert checked(virtio(readiness=readiness), "drives virtio").verdict == "ok"
+    assert checked(virtio(readiness=readiness), "supports virtio").verdict == "ok"
 
 
 def test_what_such_a_port_does_not_have() -> None:
