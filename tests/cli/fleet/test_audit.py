@@ -173,7 +173,7 @@ def test_a_killed_audit_is_resumed_where_it_was(daemon: HostsDaemon, tmp_path: P
             other = vnicaudit(*whole[2:])
             process.send_signal(signal.SIGKILL)
     assert other.returncode == 5
-    assert f"is under way (process {process.pid} on " in other.stderr
+    assert f"is running (process {process.pid} on " in other.stderr
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("state/fleet/audits/*/hosts/*")}
     changed = vnicaudit(*whole[2:], "--resume", "--select", "VNIC002")
     assert (changed.returncode, "was begun with other rules" in changed.stderr) == (2, True)

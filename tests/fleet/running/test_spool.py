@@ -100,7 +100,7 @@ def test_an_audit_that_was_ended_as_it_began_is_passed_over(tmp_path: Path) -> N
 def test_a_fleet_has_one_audit_at_a_time(tmp_path: Path) -> None:
     with (
         fleet_lock(tmp_path / "state"),
-        pytest.raises(RefusedError, match=r"is under way \(process \d+ on .+, since 20"),
+        pytest.raises(RefusedError, match=r"is running \(process \d+ on .+, since 20"),
         fleet_lock(tmp_path / "state"),
     ):
         pass

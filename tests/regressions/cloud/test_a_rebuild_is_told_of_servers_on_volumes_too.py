@@ -13,5 +13,5 @@ from vnicaudit.audit.judging.catalogue import shipped_catalogue
 def test_the_page_says_what_a_rebuild_does_to_a_volume() -> None:
     said = " ".join((getdoc(shipped_catalogue().module("VNIC064")) or "").split())
     assert "cannot get another model by a rebuild" not in said
-    assert "A rebuild makes the copy anew for a server that boots from a volume as well" in said
+    assert "A rebuild copies the properties again for such a server, too" in said
     assert "2.93" in said

@@ -135,7 +135,7 @@ def _fix() -> Iterator[str]:
     nova = read_bytes(text, file="nova.conf", target="nova.conf")
     for problem in shipped_catalogue().module("VNIC060").check(ConfigSubject(nova)):
         assert problem.change is not None
-        assert "made while it was off at their next hard reboot" in problem.change.reason
+        assert "created while it was off at their next hard reboot" in problem.change.reason
         yield problem.fix
 
 

@@ -197,7 +197,7 @@ def test_a_nic_that_was_taken_out_meanwhile_ends_it_in_a_sentence(
     machine.persistent = edited
     (one,) = recovered(world)
     assert [unit.outcome for unit in one.units] == ["failed"]
-    assert "somebody else changed the definition meanwhile" in one.units[0].message
+    assert "somebody else changed the definition in the meantime" in one.units[0].message
     assert machine.persistent == edited
 
 
