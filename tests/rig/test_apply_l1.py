@@ -265,6 +265,7 @@ def test_vdpa_without_shared_memory_is_refused(
         assert definition(guest) == before
 
 
+@pytest.mark.long
 def test_a_device_that_is_not_there_is_refused(
     guests: GuestsInL1, blocked: RemedyInL1, device: str
 ) -> None:
@@ -288,6 +289,7 @@ def test_a_device_that_another_domain_has_is_refused(
     assert plan.step["blocked"] == [f"{device} is used by domain remedy-has-it"]
 
 
+@pytest.mark.long
 def test_a_device_that_another_nic_has_is_refused(
     guests: GuestsInL1, blocked: RemedyInL1, device: str
 ) -> None:
