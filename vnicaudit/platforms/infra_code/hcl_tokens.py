@@ -26,6 +26,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_COMMENT = re.compile(r"#[^\n]*|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PLAIN = re.compile(r'(?:[^"\\$%\n]+|\\[^\n]|\$\$\{|%%\{|[$%](?!\{))*')
 """Text of a quoted template up to its end, or to something that is filled in."""
 
@@ -59,6 +60,25 @@ def tokens(text: str) -> Iterator[Token]:
         yield token
         at = token.end
     yield Token(END, at, at)
+
+
+def without_texts(text: str) -> str:
+    """The text of the same length, in which ``#`` begins nothing but comments, and other comments
+    are blank. Raises UnexpectedError."""
+    parts: list[str] = []
+    at = 0
+    for token in tokens(text):
+        parts.append(_COMMENT.sub(_blank_unless_hash, text[at : token.start]))
+        parts.append(text[token.start : token.end].replace("#", "x"))
+        at = token.end
+    return "".join(parts)
+
+
+def _blank_unless_hash(comment: re.Match[str]) -> str:
+    written = comment[0]
+    if written.startswith("#"):
+        return written
+    return "".join("\n" if sign == "\n" else " " for sign in written)
 
 
 def _blank_end(text: str, at: int) -> int:
