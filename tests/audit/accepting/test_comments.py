@@ -13,6 +13,7 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.base.cpu_deadline import OutOfTime
 from vnicaudit.model.file_kind import Content, Item
+from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.infra_code.face import INFRA_CODE
@@ -224,3 +225,17 @@ def test_what_was_read_before_reading_failed_is_kept() -> None:
     with pytest.raises(OutOfTime):
         found.extend(with_comments(items(), INFRA_CODE.comments, content))
     assert [len(one.comments) for one in found if isinstance(one, Image)] == [1, 0]
+
+
+def test_comments_are_not_multiplied_by_descriptions() -> None:
+    text = "".join(comment("VNIC06 as old") for _ in range(600))
+    text += _TERRAFORM.replace("# vnicaudit", "#")
+    content = Content(text.encode(), "f", "f")
+    items: Iterator[Item] = (
+        Image("f", str(line), Location("f", "f", line)) for line in range(700, 900)
+    )
+    found = list(with_comments(items, INFRA_CODE.comments, content))
+    comments = [one.comments for one in found if isinstance(one, Image)]
+    assert [len(one) for one in comments] == [257] * 200
+    assert len({id(one) for many in comments for one in many}) == 2 * 257
+    assert [one[0].reporter for one in comments[:3]] == [True, False, False]

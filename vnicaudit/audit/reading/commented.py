@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from vnicaudit.model.accepting import AcceptingComment
+from vnicaudit.model.accepting import MAX_COMMENTS, AcceptingComment
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import Content, Item
 from vnicaudit.model.kubevirt import Preference
@@ -38,15 +38,38 @@ def _commented(items: Iterator[Item], entries: tuple[AcceptingComment, ...]) -> 
 
 def _matched(items: list[Item], entries: tuple[AcceptingComment, ...]) -> Iterator[Item]:
     starts = [_start(item) for item in items if isinstance(item, _Described)]
-    found: list[list[AcceptingComment]] = [[] for _ in starts]
-    for entry in entries:
-        for number, place in enumerate(_about(entry, starts)):
-            comment = replace(entry, reporter=not number, sole=len(starts) == 1)
-            found[place].append(comment)
-    own = iter(found)
+    own = iter(_of_each(entries, starts))
     for item in items:
-        comments = tuple(next(own)) if isinstance(item, _Described) else ()
+        comments = next(own) if isinstance(item, _Described) else ()
         yield replace(item, comments=comments) if comments else item
+
+
+def _of_each(
+    entries: tuple[AcceptingComment, ...], starts: list[int]
+) -> Iterator[tuple[AcceptingComment, ...]]:
+    """The comments of each description. Descriptions with the same comments share them: a comment
+    may be about thousands."""
+    sole = len(starts) == 1
+    other = [replace(entry, reporter=False, sole=sole) for entry in entries]
+    every = other + [replace(entry, reporter=True, sole=sole) for entry in entries]
+    shared: dict[tuple[int, ...], tuple[AcceptingComment, ...]] = {}
+    for key in map(tuple, _numbers_of_each(entries, starts)):
+        if key not in shared:
+            shared[key] = tuple(every[number] for number in key)
+        yield shared[key]
+
+
+def _numbers_of_each(entries: tuple[AcceptingComment, ...], starts: list[int]) -> list[list[int]]:
+    """The numbers of each description's comments; of the first that a comment is about, which
+    reports what is wrong with it, as many higher as there are comments."""
+    found: list[list[int]] = [[] for _ in starts]
+    for number, entry in enumerate(entries):
+        own = number + len(entries)
+        for place in _about(entry, starts):
+            if len(found[place]) <= MAX_COMMENTS:
+                found[place].append(own)
+            own = number
+    return found
 
 
 def _about(entry: AcceptingComment, starts: list[int]) -> list[int]:
