@@ -239,3 +239,13 @@ def test_comments_are_not_multiplied_by_descriptions() -> None:
     assert [len(one) for one in comments] == [257] * 200
     assert len({id(one) for many in comments for one in many}) == 2 * 257
     assert [one[0].reporter for one in comments[:3]] == [True, False, False]
+
+
+def test_comments_beyond_those_that_are_read_are_told(tmp_path: Path) -> None:
+    found = nova(tmp_path, above="".join(comment("VNIC061 why") for _ in range(300)))
+    assert rules_of(found) == (["SUPP003", "VNIC035"], ["VNIC061"])
+    (own,) = (one for one in found[0].findings if one.rule == "SUPP003")
+    assert own.location.line == 3 + 256
+    assert "in a comment" in own.message
+    assert own.message.endswith("more than 256 about one description; the others are not read")
+    assert "# vnicaudit: suppress RULE" in str(own.fix)

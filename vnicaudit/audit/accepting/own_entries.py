@@ -97,6 +97,11 @@ class OwnEntries:
 
     def _too_many(self) -> Iterator[Finding]:
         texts = self._texts
-        if max(len(texts.metadata), len(texts.comments)) > MAX_PER_DOMAIN:
+        if len(texts.metadata) > MAX_PER_DOMAIN:
             problem = f"more than {MAX_PER_DOMAIN} in one domain; the others are not read"
             yield stale.invalid(problem, texts.about, texts.place, texts.form)
+        if len(texts.comments) > MAX_COMMENTS:
+            first = texts.comments[MAX_COMMENTS]
+            place = Location(texts.place.target, first.file, first.line)
+            problem = f"more than {MAX_COMMENTS} about one description; the others are not read"
+            yield stale.invalid(problem, texts.about, place, "comment")
