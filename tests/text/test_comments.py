@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import pytest
 
-from vnicaudit.text.comments import LAST, accepting_comments
+from vnicaudit.text import yaml_compose
+from vnicaudit.text.comments import LAST, Form, accepting_comments
+from vnicaudit.text.yaml_comments import yaml_comments
 
 _INI = """\
 # licence
@@ -31,6 +31,25 @@ c: "# vnicaudit"
 --- # x
 # vnicaudit: suppress V5 r
 d: 1
+...
+# vnicaudit: suppress V6 r
+e: 1
+"""
+_TEXTS = """\
+a: |  # vnicaudit: suppress V1 r
+  # vnicaudit: suppress NOT r
+  text
+ # vnicaudit: suppress V2 r
+b: "in
+  # vnicaudit: suppress NOT r
+  two lines # vnicaudit: suppress NOT r"  # vnicaudit: suppress V3 r
+c: 'it''s # vnicaudit: suppress NOT r'
+d:
+  ; vnicaudit: suppress NOT r
+e: [{f: >-
+
+    text # vnicaudit: suppress NOT r
+g: 1 # vnicaudit: suppress NOT r
 """
 
 
@@ -42,22 +61,35 @@ d: 1
         }),
         (_YAML, "yaml", {
             "V1": (1, 0, 6), "V2": (3, 0, 6), "V3": (5, 6, 6), "V4": (6, 6, 6),
-            "V5": (10, 9, LAST),
+            "V5": (10, 9, 11), "V6": (13, 12, LAST),
         }),
         ("a: 1\n", "yaml", {}),
         ("", "ini", {}),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_lines(
-    text: str, form: Literal["ini", "yaml"], lines: dict[str, tuple[int, int, int]], end: str
-) -> None:
+def test_lines(text: str, form: Form, lines: dict[str, tuple[int, int, int]], end: str) -> None:
     found = accepting_comments(text.replace("\n", end), form)
     assert {dict(one.entry)["rule"]: one[:3] for one in found} == lines
 
 
+@pytest.mark.parametrize("by_c", [True, False])
+def test_what_stands_in_a_text_is_no_comment(by_c: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not by_c:
+        monkeypatch.setattr(yaml_compose, "_c_parser", lambda: None)
+    broken = _TEXTS.index("e: [")
+    for text in (_TEXTS[:broken], _TEXTS[:broken] + "---\n" + _TEXTS[broken:]):
+        found = yaml_comments(text.encode(), "f")
+        assert {dict(one.entry)["rule"]: one[:3] for one in found} == {
+            "V1": (1, 1, 1), "V2": (4, 5, 5), "V3": (7, 7, 7),
+        }  # fmt: skip
+    assert yaml_comments(_TEXTS.encode(), "f") == ()
+    assert yaml_comments(_TEXTS.encode("utf-16"), "f") == ()
+
+
 def test_words() -> None:
-    found = [dict(one.entry) for one in accepting_comments(_INI + _YAML, "yaml")]
+    every = accepting_comments(_INI, "ini") + accepting_comments(_YAML, "yaml")
+    found = [dict(one.entry) for one in every]
     assert {"rule": "VNIC080", "reason": "whole", "until": "2027-01-31"} in found
     assert {"rule": "VNIC033", "reason": "one", "owner": "me", "until": "x"} in found
     assert {"rule": "V3", "reason": ""} in found

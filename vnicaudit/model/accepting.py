@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+MAX_COMMENTS = 256
+"""More comments about one description are not read; it carries one more, which tells that there
+are."""
+
 
 class AcceptingComment(msgspec.Struct, frozen=True):
     """A comment on a ``line`` of a ``file``. It accepts findings on the lines ``first`` to

@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import NotJudged, PutAside, ReadError
@@ -75,6 +76,9 @@ class FileKind(msgspec.Struct, frozen=True):
     """Imports what reads it, which is imported at first use otherwise."""
     why_not: Callable[[bytes], str | None] = lambda _head: None
     """What to say of a file that begins so and is none of what is read; None: nothing."""
+    comments: Callable[[Content], tuple[AcceptingComment, ...]] = lambda _content: ()
+    """The comments of a file that accept findings, where the items that are read have none from
+    their reader. Whom each is about is not told yet."""
     together: Callable[[tuple[str, ...], str], Iterator[Item]] | None = None
     """Reads files and folders that one program is given together, in its order, for a target."""
 

@@ -3,8 +3,8 @@
 ``# vnicaudit: suppress VNIC033 the guests of this node need it; until=2027-01-31``
 
 A comment holds for the next line that is neither empty nor a comment; at the top of a file, or of a
-YAML document, for all of it. In YAML it may also stand at the end of the line that it is about; in
-an INI file that would be part of the value.
+YAML document, for all of it. In YAML and code it may also stand at the end of the line that it is
+about; in an INI file that would be part of the value.
 """
 
 from __future__ import annotations
@@ -14,15 +14,20 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Literal, NamedTuple
 
-_MARK = "vnicaudit:"
+MARK = "vnicaudit:"
+"""In every comment that accepts findings."""
 _MOST = 1000
 FIRST, LAST = 0, 2**31
 """Lines of a whole file: a finding without a line is on the line 0."""
 
+Form = Literal["ini", "yaml", "code"]
+"""How a file is written: in YAML it has documents."""
+
 _ENTRY = r"[ \t]*vnicaudit:[ \t]*suppress(?:[ \t]+|$)(.*)"
 _ALONE = re.compile(r"[ \t]*[#;]" + _ENTRY)
 _BEHIND = re.compile(r"[ \t]#" + _ENTRY)
-_COMMENT = ("#", ";")
+_COMMENTS: dict[Form, tuple[str, ...]] = {"ini": ("#", ";"), "yaml": ("#",), "code": ("#",)}
+_MARKERS = ("---", "...")
 _SETTINGS = ("until", "owner", "mac")
 
 
@@ -49,18 +54,18 @@ def reason_and_settings(text: str) -> dict[str, str]:
     return {"reason": ";".join(pieces).strip(), **settings}
 
 
-def accepting_comments(text: str, form: Literal["ini", "yaml"]) -> tuple[CommentEntry, ...]:
+def accepting_comments(text: str, form: Form) -> tuple[CommentEntry, ...]:
     """The comments of a file that accept findings; of a file that may come from anywhere the first
-    thousand."""
-    return tuple(islice(_CommentWalk(text, form).comments(), _MOST)) if _MARK in text else ()
+    thousand. In YAML and code no ``#`` stands in a text any more."""
+    return tuple(islice(_CommentWalk(text, form).comments(), _MOST)) if MARK in text else ()
 
 
 class _CommentWalk:
     """A walk over the lines of a file."""
 
-    def __init__(self, text: str, form: Literal["ini", "yaml"]) -> None:
+    def __init__(self, text: str, form: Form) -> None:
         self._lines = text.split("\n")
-        self._yaml = form == "yaml"
+        self._form: Form = form
         self._waiting: list[tuple[int, str]] = []
         self._top: list[tuple[int, str]] = []
         self._first = FIRST
@@ -70,10 +75,10 @@ class _CommentWalk:
         """Those that accept findings, with the lines that they are about."""
         for number, line in enumerate(self._lines, 1):
             text = line.strip()
-            if text.startswith(_COMMENT):
+            if text.startswith(_COMMENTS[self._form]):
                 if match := _ALONE.match(line):
                     self._waiting.append((number, match[1]))
-            elif self._yaml and line.startswith("---"):
+            elif self._form == "yaml" and line.startswith(_MARKERS):
                 if not self._at_top:
                     yield from self._of_document(number - 1)
                     self._first = number
@@ -89,7 +94,7 @@ class _CommentWalk:
         else:
             yield from (_comment(*one, number, number) for one in self._waiting)
         self._waiting = []
-        if self._yaml and (match := _BEHIND.search(line)):
+        if self._form != "ini" and (match := _BEHIND.search(line)):
             yield _comment(number, match[1], number, number)
 
     def _of_document(self, last: int) -> Iterator[CommentEntry]:

@@ -56,10 +56,12 @@ class _ParserError(NotYamlError):
 
 class Composed(NamedTuple):
     """One document: its root (None: there is nothing), and the keys that stand twice in a mapping,
-    first and second."""
+    first and second. ``hashes``: where a quoted text or a block begins and ends that has ``#`` in
+    it, which begins no comment there."""
 
     root: Node | None
     duplicates: tuple[tuple[Scalar, Scalar], ...]
+    hashes: tuple[tuple[int, int], ...] = ()
 
 
 def composed(source: YamlSource, start: int, text: str) -> Composed:
@@ -95,6 +97,7 @@ class _Composer:
 
     def __init__(self, source: YamlSource, offset: int, text: str) -> None:
         self._duplicates: list[tuple[Scalar, Scalar]] = []
+        self._hashes: list[tuple[int, int]] = []
         self._offset = offset
         self._text = text
         self._anchors: dict[str, tuple[Node, int, int]] = {}
@@ -123,7 +126,8 @@ class _Composer:
             problem = "a number or an escape that is beyond what there is, in what follows"
             raise _ParserError(problem, self._offset + reached) from None
         nodes = self._stack[0].nodes
-        return Composed(nodes[0] if nodes else None, tuple(self._duplicates))
+        root = nodes[0] if nodes else None
+        return Composed(root, tuple(self._duplicates), tuple(self._hashes))
 
     def scalar(self, event: _Event) -> None:
         text = event.value
@@ -132,7 +136,16 @@ class _Composer:
         plain = not event.style and event.tag is None
         start, end = self._offset + event.start_mark.index, self._offset + event.end_mark.index
         node = Scalar(start, end, text, plain, event.anchor is not None)
+        if event.style and "#" in text:
+            self._hashes.append((self._text_start(event), end))
         self._add(node, 1, 1, event.anchor, start)
+
+    def _text_start(self, event: _Event) -> int:
+        """Where the text of a scalar begins: of a block below its first line."""
+        at = event.start_mark.index
+        if event.style in ("|", ">"):
+            at = max(at, self._text.find("\n", at))
+        return self._offset + at
 
     def alias(self, event: _Event) -> None:
         at = self._offset + event.start_mark.index

@@ -177,7 +177,7 @@ def documents(
         if wanted is not None and not wanted(text):
             continue
         try:
-            root, duplicates = composed(source, start, _without_tabs(text))
+            root, duplicates, _hashes = composed(source, start, without_tabs(text))
         except NotYamlError as error:
             yield _error(source, error)
             continue
@@ -185,7 +185,7 @@ def documents(
             yield YamlDocument(source, number, len(ranges) > 1, root, duplicates)
 
 
-def _without_tabs(text: str) -> str:
+def without_tabs(text: str) -> str:
     """JSON may be indented by tabs, which YAML does not allow; in its strings there are none."""
     if "\t" in text and text.lstrip().startswith(("{", "[")):
         return text.replace("\t", " ")
@@ -219,4 +219,7 @@ def _is_said(node: Node, source: YamlSource) -> bool:
     return not (following and not source.mask.text[node.end : following[0].start].strip())
 
 
-__all__ = ["Mapping", "Node", "Scalar", "Sequence", "YamlDocument", "YamlPlace", "documents"]
+__all__ = [
+    "Mapping", "Node", "Scalar", "Sequence", "YamlDocument", "YamlPlace", "documents",
+    "without_tabs",
+]  # fmt: skip

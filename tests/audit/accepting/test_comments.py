@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.remedy.works import work
+from vnicaudit.audit.reading.commented import with_comments
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
+from vnicaudit.base.cpu_deadline import OutOfTime
+from vnicaudit.model.file_kind import Content, Item
+from vnicaudit.model.location import Location
+from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import Audited
+from vnicaudit.platforms.infra_code.face import INFRA_CODE
 
 _NOVA = """\
 {top}[DEFAULT]
@@ -67,6 +74,28 @@ resource "openstack_images_image_v2" "b" {
   }
 }
 """
+_IN_YAML = """\
+heat_template_version: 2021-04-16
+description: |
+  Put this above the property:
+{comment}resources:
+  first:
+    type: OS::Glance::WebImage
+    properties:
+      name: first
+      extra_properties: {{n: " # vnicaudit: suppress VNIC06 old", hw_vif_model: rtl8139}}
+"""
+_IN_HCL = """\
+resource "openstack_images_image_v2" "a" {{
+  name = "first" /*
+{comment}  */
+  properties = {{ note = " # vnicaudit: suppress VNIC06 old", hw_vif_model = "rtl8139" }}
+  notes = <<-END
+    ---
+{comment}  END
+}}
+"""
+_IN_SHELL = "#!/bin/sh\n{comment}openstack image set --property hw_vif_model=rtl8139 first\n"
 
 
 def audited(*paths: Path) -> list[Audited]:
@@ -164,3 +193,59 @@ def test_images_of_a_template(name: str, text: str, tmp_path: Path) -> None:
     found = audited(path)
     assert rules_of(found) == (["VNIC062"], ["VNIC062"])
     assert [one.subject for one in found if one.findings] == ["second"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("heat.yaml", _IN_YAML), ("a.tf", _IN_HCL), ("a.sh", _IN_SHELL)]
+)
+def test_a_text_accepts_nothing(name: str, text: str, tmp_path: Path) -> None:
+    """A block of YAML, a heredoc and a string of HCL; and a script, of which it is not known."""
+    path = tmp_path / name
+    path.write_text(text.format(comment=f"  {comment('VNIC06 as old')}"))
+    assert rules_of(audited(path)) == (["VNIC062"], [])
+
+
+@pytest.mark.parametrize("top", ["#", "//"])
+def test_a_heredoc_has_no_documents(top: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.tf"
+    text = "locals {\n  a = <<E\n---\nE\n}\n" + _TERRAFORM
+    path.write_text(f"{top} licence\n" + comment("VNIC06 as old") + text)
+    assert rules_of(audited(path)) == ([], ["VNIC062", "VNIC062"])
+
+
+def test_what_was_read_before_reading_failed_is_kept() -> None:
+    text = _HEAT.encode()
+    content = Content(text, "f", "f")
+
+    def items() -> Iterator[Item]:
+        yield from INFRA_CODE.read(content)
+        raise OutOfTime
+
+    found: list[Item] = []
+    with pytest.raises(OutOfTime):
+        found.extend(with_comments(items(), INFRA_CODE.comments, content))
+    assert [len(one.comments) for one in found if isinstance(one, Image)] == [1, 0]
+
+
+def test_comments_are_not_multiplied_by_descriptions() -> None:
+    text = "".join(comment("VNIC06 as old") for _ in range(600))
+    text += _TERRAFORM.replace("# vnicaudit", "#")
+    content = Content(text.encode(), "f", "f")
+    items: Iterator[Item] = (
+        Image("f", str(line), Location("f", "f", line)) for line in range(700, 900)
+    )
+    found = list(with_comments(items, INFRA_CODE.comments, content))
+    comments = [one.comments for one in found if isinstance(one, Image)]
+    assert [len(one) for one in comments] == [257] * 200
+    assert len({id(one) for many in comments for one in many}) == 2 * 257
+    assert [one[0].reporter for one in comments[:3]] == [True, False, False]
+
+
+def test_comments_beyond_those_that_are_read_are_told(tmp_path: Path) -> None:
+    found = nova(tmp_path, above="".join(comment("VNIC061 why") for _ in range(300)))
+    assert rules_of(found) == (["SUPP003", "VNIC035"], ["VNIC061"])
+    (own,) = (one for one in found[0].findings if one.rule == "SUPP003")
+    assert own.location.line == 3 + 256
+    assert "in a comment" in own.message
+    assert own.message.endswith("more than 256 about one description; the others are not read")
+    assert "# vnicaudit: suppress RULE" in str(own.fix)

@@ -70,6 +70,7 @@ PIECES = {
     "sections": "[libvirt]\n", "options": "[libvirt]\ncpu_mode=x\ny\n", "quoted": "[pci]\\n",
     "interfaces": "<interface type='user'>\n", "programs": "qemu-system-x86_64 ",
     "programs with NICs": "qemu-kvm -nic x, ", "makers": "virt-install \n",
+    "code comments": "/* ", "code comments in code": '"${/* ',
 }  # fmt: skip
 STARTS = ("", '"', "%(a)")
 """What a piece stands behind, in a value."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from vnicaudit.audit.accepting import stale
 from vnicaudit.audit.accepting.suppression import Suppression, own_suppression
 from vnicaudit.audit.judging.catalogue import Catalogue
-from vnicaudit.model.accepting import AcceptingComment
+from vnicaudit.model.accepting import MAX_COMMENTS, AcceptingComment
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
@@ -72,7 +72,7 @@ class OwnEntries:
         for raw in texts.metadata[:MAX_PER_DOMAIN]:
             given = json_as(raw, dict[str, str])
             self._take(own_suppression(given, texts.place, catalogue), texts.place, texts.form)
-        for comment in texts.comments[:MAX_PER_DOMAIN]:
+        for comment in texts.comments[:MAX_COMMENTS]:
             self._take_comment(comment)
         self.problems.extend(self._too_many())
 
@@ -97,6 +97,11 @@ class OwnEntries:
 
     def _too_many(self) -> Iterator[Finding]:
         texts = self._texts
-        if max(len(texts.metadata), len(texts.comments)) > MAX_PER_DOMAIN:
+        if len(texts.metadata) > MAX_PER_DOMAIN:
             problem = f"more than {MAX_PER_DOMAIN} in one domain; the others are not read"
             yield stale.invalid(problem, texts.about, texts.place, texts.form)
+        if len(texts.comments) > MAX_COMMENTS:
+            first = texts.comments[MAX_COMMENTS]
+            place = Location(texts.place.target, first.file, first.line)
+            problem = f"more than {MAX_COMMENTS} about one description; the others are not read"
+            yield stale.invalid(problem, texts.about, place, "comment")

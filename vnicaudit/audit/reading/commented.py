@@ -5,45 +5,74 @@ What is in an INI file has its comments from its reader.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from vnicaudit.model.accepting import AcceptingComment
+from vnicaudit.model.accepting import MAX_COMMENTS, AcceptingComment
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.file_kind import Content, Item, Notation
+from vnicaudit.model.file_kind import Content, Item
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.openstack import Flavor, Image
-from vnicaudit.text.comments import CommentEntry, accepting_comments
-
-_MARK = b"vnicaudit:"
-_COMMENTED: tuple[Notation, ...] = ("yaml", "code")
+from vnicaudit.text.comments import MARK
 
 _Described = Domain | Image | Flavor | Preference
+_Comments = Callable[[Content], tuple[AcceptingComment, ...]]
 
 
-def with_comments(items: Iterator[Item], content: Content, notation: Notation) -> Iterator[Item]:
+def with_comments(items: Iterator[Item], comments: _Comments, content: Content) -> Iterator[Item]:
     """The items, each with its comments. Without one they come as they are read."""
-    if notation not in _COMMENTED or _MARK not in content.data:
+    if MARK.encode() not in content.data:
         return items
-    text = content.data.decode("utf-8", "replace")
-    return _commented(list(items), accepting_comments(text, "yaml"), content.path)
+    entries = comments(content)
+    return _commented(items, entries) if entries else items
 
 
-def _commented(items: list[Item], entries: Iterable[CommentEntry], file: str) -> Iterator[Item]:
+def _commented(items: Iterator[Item], entries: tuple[AcceptingComment, ...]) -> Iterator[Item]:
+    read: list[Item] = []
+    try:
+        read.extend(items)
+    finally:  # what came before it failed is good
+        yield from _matched(read, entries)
+
+
+def _matched(items: list[Item], entries: tuple[AcceptingComment, ...]) -> Iterator[Item]:
     starts = [_start(item) for item in items if isinstance(item, _Described)]
-    found: list[list[AcceptingComment]] = [[] for _ in starts]
-    for entry in entries:
-        for number, place in enumerate(_about(entry, starts)):
-            comment = AcceptingComment(file, *entry, reporter=not number, sole=len(starts) == 1)
-            found[place].append(comment)
-    own = iter(found)
+    own = iter(_of_each(entries, starts))
     for item in items:
-        comments = tuple(next(own)) if isinstance(item, _Described) else ()
+        comments = next(own) if isinstance(item, _Described) else ()
         yield replace(item, comments=comments) if comments else item
 
 
-def _about(entry: CommentEntry, starts: list[int]) -> list[int]:
+def _of_each(
+    entries: tuple[AcceptingComment, ...], starts: list[int]
+) -> Iterator[tuple[AcceptingComment, ...]]:
+    """The comments of each description. Descriptions with the same comments share them: a comment
+    may be about thousands."""
+    sole = len(starts) == 1
+    other = [replace(entry, reporter=False, sole=sole) for entry in entries]
+    every = other + [replace(entry, reporter=True, sole=sole) for entry in entries]
+    shared: dict[tuple[int, ...], tuple[AcceptingComment, ...]] = {}
+    for key in map(tuple, _numbers_of_each(entries, starts)):
+        if key not in shared:
+            shared[key] = tuple(every[number] for number in key)
+        yield shared[key]
+
+
+def _numbers_of_each(entries: tuple[AcceptingComment, ...], starts: list[int]) -> list[list[int]]:
+    """The numbers of each description's comments; of the first that a comment is about, which
+    reports what is wrong with it, as many higher as there are comments."""
+    found: list[list[int]] = [[] for _ in starts]
+    for number, entry in enumerate(entries):
+        own = number + len(entries)
+        for place in _about(entry, starts):
+            if len(found[place]) <= MAX_COMMENTS:
+                found[place].append(own)
+            own = number
+    return found
+
+
+def _about(entry: AcceptingComment, starts: list[int]) -> list[int]:
     """Places of the descriptions that an entry may be about: all in its document, or the one that
     its line belongs to."""
     within = [place for place, start in enumerate(starts) if entry.first <= start <= entry.last]

@@ -144,7 +144,7 @@ def _read_with(kind: FileKind, content: Content, file: _Input) -> Iterator[Item]
     lines: set[int] = set()
     # most files are one document: nothing to put together, and nothing beside it
     items = kind.read(content) if found.alone else read_all(found.parts)
-    for item in with_comments(items, content, kind.notation):
+    for item in with_comments(items, kind.comments, content):
         empty = False
         if isinstance(item, Domain):
             lines.add(item.location.line or 0)

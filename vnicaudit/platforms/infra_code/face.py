@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.file_kind import Content, FileKind, Item
 
 
@@ -19,10 +20,18 @@ def _read_content(content: Content) -> Iterator[Item]:
     yield from read(content.data, target=content.target, file=content.path)
 
 
+def _comments(content: Content) -> tuple[AcceptingComment, ...]:
+    from vnicaudit.platforms.infra_code.code_comments import code_comments
+
+    entries = code_comments(content.data, content.path)
+    return tuple(AcceptingComment(content.path, *one) for one in entries)
+
+
 INFRA_CODE = FileKind(
     "image or flavor definition",
     "image, flavor or guest of libvirt",
     "code",
     _looks_like,
     _read_content,
+    comments=_comments,
 )

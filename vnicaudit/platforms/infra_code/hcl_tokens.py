@@ -26,6 +26,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_COMMENT = re.compile(r"#[^\n]*|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PLAIN = re.compile(r'(?:[^"\\$%\n]+|\\[^\n]|\$\$\{|%%\{|[$%](?!\{))*')
 """Text of a quoted template up to its end, or to something that is filled in."""
 
@@ -61,6 +62,25 @@ def tokens(text: str) -> Iterator[Token]:
     yield Token(END, at, at)
 
 
+def without_texts(text: str) -> str:
+    """The text of the same length, in which ``#`` begins nothing but comments, and other comments
+    are blank. Raises UnexpectedError."""
+    parts: list[str] = []
+    at = 0
+    for token in tokens(text):
+        parts.append(_COMMENT.sub(_blank_unless_hash, text[at : token.start]))
+        parts.append(text[token.start : token.end].replace("#", "x"))
+        at = token.end
+    return "".join(parts)
+
+
+def _blank_unless_hash(comment: re.Match[str]) -> str:
+    written = comment[0]
+    if written.startswith("#"):
+        return written
+    return "".join("\n" if sign == "\n" else " " for sign in written)
+
+
 def _blank_end(text: str, at: int) -> int:
     found = _TOKEN.match(text, at)
     return at if found is None else found.end()
@@ -68,8 +88,8 @@ def _blank_end(text: str, at: int) -> int:
 
 def _token(text: str, at: int) -> Token | None:
     """The token that begins here; None for a blank."""
-    found = _TOKEN.match(text, at)
-    if found is None or text.startswith("/*", at) != (found[0][:2] == "/*"):
+    found = _match(text, at)
+    if found is None:
         raise UnexpectedError(at)
     kind = str(found.lastgroup)
     if kind == "blank":
@@ -80,6 +100,14 @@ def _token(text: str, at: int) -> Token | None:
     if kind == "heredoc":
         return Token(HEREDOC, at, _heredoc_end(text, found))
     return Token(found[0] if kind == "sign" else kind, at, found.end())
+
+
+def _match(text: str, at: int) -> re.Match[str] | None:
+    """The token or the blank that begins here; None where none does, or a comment has no end: who
+    goes on behind its sign looks for the end of the next one, up to the end of the text again."""
+    found = _TOKEN.match(text, at)
+    has_no_end = found is not None and text.startswith("/*", at) and found[0][:2] != "/*"
+    return None if has_no_end else found
 
 
 def _heredoc_end(text: str, opening: re.Match[str]) -> int:
@@ -125,7 +153,7 @@ def _plain_end(text: str, at: int) -> int:
 
 def _inside_braces(text: str, at: int, start: int, inside: list[str]) -> int:
     """The end of the next token of what is filled in. ``inside``: what is open, innermost last."""
-    found = _TOKEN.match(text, at)
+    found = _match(text, at)
     if found is None:
         raise UnexpectedError(start)
     if found.lastgroup == "heredoc":

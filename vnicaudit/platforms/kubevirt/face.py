@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.file_kind import Content, FileKind, Item
 
 
@@ -26,6 +27,13 @@ def _read_content(content: Content) -> Iterator[Item]:
     yield from read_bytes(content.data, target=content.target, file=content.path)
 
 
+def _comments(content: Content) -> tuple[AcceptingComment, ...]:
+    from vnicaudit.text.yaml_comments import yaml_comments
+
+    entries = yaml_comments(content.data, content.path)
+    return tuple(AcceptingComment(content.path, *one) for one in entries)
+
+
 MANIFEST = FileKind(
     "KubeVirt manifest",
     "",  # network attachments and instance types by themselves are in order
@@ -33,4 +41,5 @@ MANIFEST = FileKind(
     _looks_like,
     _read_content,
     _is_one,
+    comments=_comments,
 )
