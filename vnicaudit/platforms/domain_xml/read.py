@@ -21,8 +21,8 @@ from vnicaudit.platforms.domain_xml.documents import XmlDocument, documents
 from vnicaudit.platforms.domain_xml.domain_config import config_of
 from vnicaudit.platforms.domain_xml.facts import DomainFacts, child
 from vnicaudit.platforms.domain_xml.holes import Holes, holes_of
-from vnicaudit.platforms.domain_xml.known_facts import read_facts
-from vnicaudit.platforms.domain_xml.known_nics import read_interface
+from vnicaudit.platforms.domain_xml.known_facts import facts_memory, read_facts
+from vnicaudit.platforms.domain_xml.known_nics import nic_memory, read_interface
 from vnicaudit.platforms.domain_xml.nics import hostdev_nic
 from vnicaudit.platforms.domain_xml.override import overridden
 from vnicaudit.platforms.domain_xml.recognise import ROOTS
@@ -45,7 +45,7 @@ _PROLOG = (
 _QEMU = ("kvm", "qemu", "hvf")
 _NICS = ("interface", "hostdev")
 
-_shapes = Shapes()
+_shapes = Shapes(facts_memory.clear, nic_memory.clear)
 """Of all that this process reads."""
 
 

@@ -59,7 +59,10 @@ def _nothing(_values: list[str]) -> object:
 
 
 class ReadingMemory(Generic[T]):
-    """The results of one reader; their number is bounded. Threads may share it."""
+    """The results of one reader; their number is bounded. Threads may share it.
+
+    The elements of a shape live as long as it knows one of them: who drops shapes clears it, too.
+    """
 
     def __init__(self) -> None:
         self._results: dict[tuple[_Layout, int, object], T] = {}
@@ -99,11 +102,15 @@ class ReadingMemory(Generic[T]):
         if len(str(settings)) < _LONG:
             self._results[layout, base, settings] = result
 
+    def clear(self) -> None:
+        """Forget all results, and with them the shapes of their elements."""
+        self._results.clear()
+        self._layouts.clear()
+
     def _layout(self, node: ShapedNode, slots: set[int]) -> _Layout:
         """The layout of a shape, with these slots and those that were read before."""
         if len(self._results) >= MOST or len(self._layouts) >= MOST:
-            self._results.clear()  # bounded; refilled as needed
-            self._layouts.clear()
+            self.clear()  # bounded; refilled as needed
         known = self._layouts.get(node)
         if known is not None and known.slots.issuperset(slots):
             return known

@@ -13,7 +13,7 @@ attribute or of a text. Of everything else nothing is said here; it is parsed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -66,9 +66,11 @@ _UNUSABLE = _Shape(None)
 
 
 class Shapes:
-    """The shapes of the documents so far; their number is bounded."""
+    """The shapes of the documents so far; the bytes that they take are bounded. ``on_clear`` are
+    called when all shapes are dropped, for memories that keep elements of them alive."""
 
-    def __init__(self) -> None:
+    def __init__(self, *on_clear: Callable[[], None]) -> None:
+        self._on_clear = on_clear
         self._shapes: dict[str, _Shape] = {}
         self._seen: dict[int, int] = {}
         self.size = 0
@@ -106,11 +108,16 @@ class Shapes:
         shape = _learned(cut)
         size = len(cut.shape) + _ELEMENT_BYTES * shape.elements
         if self.size + size > ROOM:
-            self._shapes.clear()  # refilled as needed
-            self.size = 0
+            self._clear()  # refilled as needed
         self._shapes[cut.shape] = shape
         self.size += size
         return shape
+
+    def _clear(self) -> None:
+        self._shapes.clear()
+        self.size = 0
+        for clear in self._on_clear:
+            clear()
 
 
 def _cut(text: str) -> _Cut | None:
