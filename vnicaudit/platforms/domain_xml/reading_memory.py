@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from operator import itemgetter
 from typing import Generic, SupportsIndex, TypeVar, overload
 
+from vnicaudit.platforms.domain_xml.lookup_budget import PER_HIT, LookupBudget
 from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement, ShapedNode
 
 T = TypeVar("T")
@@ -20,8 +21,6 @@ MOST = 4096
 """Results that are remembered, and shapes of elements."""
 _LONG = 2048
 """Characters. An element that says more is somebody's joke, and not remembered."""
-_IN_VAIN = 512
-"""So many elements, and three more for each that was known, may be looked up for nothing."""
 
 
 class _NotedValues(list[str]):
@@ -67,7 +66,7 @@ class ReadingMemory(Generic[T]):
     def __init__(self) -> None:
         self._results: dict[tuple[_Layout, int, object], T] = {}
         self._layouts: dict[ShapedNode, _Layout] = {}
-        self._in_vain = 0
+        self._budget = LookupBudget()
 
     def __len__(self) -> int:
         return len(self._results)
@@ -80,7 +79,7 @@ class ReadingMemory(Generic[T]):
             return None
         result = self._results.get((layout, base, layout.settings(element.values)))
         if result is not None:
-            self._in_vain -= 3
+            self._budget.spent -= PER_HIT
         return result
 
     def read(
@@ -92,8 +91,8 @@ class ReadingMemory(Generic[T]):
     ) -> None:
         """Remember what the reader makes of an element. ``identity``: where the values stand that
         it only copies."""
-        self._in_vain += 1
-        if self._in_vain > _IN_VAIN:
+        self._budget.add_miss()
+        if self._budget.is_used_up:
             return
         noted = _NotedValues(element.values)
         result = reader(ShapedElement(element.node, noted))

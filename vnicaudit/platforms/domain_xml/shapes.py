@@ -21,6 +21,7 @@ import msgspec
 from lxml import etree
 
 from vnicaudit.platforms.domain_xml.documents import parsed
+from vnicaudit.platforms.domain_xml.lookup_budget import PER_HIT, LookupBudget
 from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement, ShapedNode
 from vnicaudit.platforms.domain_xml.template_tags import may_be_template
 
@@ -33,9 +34,6 @@ _ENOUGH = 4
 """Documents of one shape until it is learned, which takes as long as to parse several."""
 _MOST_SEEN = 4096
 """Shapes that are not learned yet."""
-_IN_VAIN = 512
-"""So many documents, and three more for each that was of a known shape, may be cut for nothing:
-where they have little in common it would take a tenth of the time."""
 
 _PLAIN = bytes(set(range(0x20, 0x7F)) - set(b"<{$@%(["))
 _TEXT = re.compile(r""">([^<>\s'"][^<>\n'"]*)<""")
@@ -75,23 +73,24 @@ class Shapes:
         self._seen: dict[int, int] = {}
         self.size = 0
         """Bytes that known shapes take, as reckoned."""
-        self._in_vain = 0
+        self._budget = LookupBudget()
+        """Of documents that are cut, which costs a tenth of the time where no two are alike."""
 
     @property
     def are_common(self) -> bool:
         """True where more than one in four documents so far was of a known shape."""
-        return self._in_vain < 0
+        return self._budget.is_earned
 
     def root(self, text: str) -> ShapedElement | None:
         """The root of a document, if its shape is known; None where it has to be parsed, and for
         what may be a template."""
-        if len(text) > LARGEST or self._in_vain > _IN_VAIN or (cut := _cut(text)) is None:
+        if len(text) > LARGEST or self._budget.is_used_up or (cut := _cut(text)) is None:
             return None
         shape = self._shapes.get(cut.shape) or self._learned_when_frequent(cut)
         if shape.root is None:
-            self._in_vain += 1
+            self._budget.add_miss()
             return None
-        self._in_vain -= 3
+        self._budget.spent -= PER_HIT
         if any(cut.values[slot] != name for slot, name in shape.namespaces):
             return None
         return ShapedElement(shape.root, cut.values)
