@@ -131,8 +131,42 @@ def test_what_is_remembered_is_what_reading_gives(
                 place = Location("t", "/f.xml", dice.randrange(9), path)
                 nic = read_interface(one, index, place, base, known_nics)
                 assert nic == interface_nic(other, index, place, base), (seed, data)
-    assert len(known_nics)
-    assert len(known_facts)
+
+
+def test_a_nic_set_like_one_before_shares_what_was_read() -> None:
+    shapes, memory = Shapes(), NicMemory()
+    nics = [
+        read_interface(nic, 0, Location("t"), 0, memory)
+        for root in map(shapes.root, alike(6))
+        if root is not None
+        for nic in interfaces_of(root)
+    ]
+    assert [nic.mac for nic in nics] == [f"52:54:00:00:00:0{number}" for number in range(3, 6)]
+    read, first, second = nics
+    assert read.lines == first.lines
+    assert first.lines is second.lines
+    assert first.declared is second.declared
+
+
+def test_a_domain_set_like_one_before_shares_its_facts() -> None:
+    shapes, memory = Shapes(), FactsMemory()
+    roots = [root for root in map(shapes.root, alike(6)) if root is not None]
+    read, first, second = [read_facts(root, memory) for root in roots]
+    assert [facts.name for facts in (read, first, second)] == ["vm-3", "vm-4", "vm-5"]
+    assert len(read.suppressions) == 1
+    assert first.suppressions == read.suppressions
+    assert first.suppressions is second.suppressions
+
+
+def alike(number: int) -> list[str]:
+    """Domains that differ in name and MAC address alone. The shape is known from the fourth on."""
+    text = (
+        "<domain type='kvm'><name>vm-{0}</name><metadata>"
+        "<s:suppress xmlns:s='https://vnicaudit.org/xmlns/1' rule='VNIC001' reason='known'/>"
+        "</metadata><devices><interface type='bridge'><mac address='52:54:00:00:00:0{0}'/>"
+        "<source bridge='br0'/><model type='virtio'/></interface></devices></domain>"
+    )
+    return [text.format(index) for index in range(number)]
 
 
 def test_arguments_of_one_domain_are_not_those_of_another() -> None:

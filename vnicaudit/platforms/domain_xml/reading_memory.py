@@ -68,9 +68,6 @@ class ReadingMemory(Generic[T]):
         self._layouts: dict[ShapedNode, _Layout] = {}
         self._budget = LookupBudget()
 
-    def __len__(self) -> int:
-        return len(self._results)
-
     def find(self, element: ShapedElement, base: int = 0) -> T | None:
         """The result for an element like this one, whoever it is. ``base`` is what a result depends
         on beside the element."""
