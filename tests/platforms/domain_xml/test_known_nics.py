@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from lxml import etree
 from msgspec.structs import replace
 
 from vnicaudit.model.location import Location
+from vnicaudit.model.nic import Nic
 from vnicaudit.platforms.domain_xml.facts import DomainFacts, gathered
 from vnicaudit.platforms.domain_xml.known_facts import FactsMemory, read_facts
 from vnicaudit.platforms.domain_xml.known_nics import NicMemory, read_interface
@@ -156,6 +160,41 @@ def test_a_domain_set_like_one_before_shares_its_facts() -> None:
     assert len(read.suppressions) == 1
     assert first.suppressions == read.suppressions
     assert first.suppressions is second.suppressions
+
+
+@pytest.fixture
+def eager_threads() -> Iterator[None]:
+    """Threads take turns within a look-up."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("eager_threads")
+def test_threads_share_a_memory(record_property: Callable[[str, object], None]) -> None:
+    seed = random.randrange(2**32)
+    record_property("seed", seed)
+    dice = random.Random(seed)
+    shapes, nics, facts = Shapes(), NicMemory(), FactsMemory()
+    texts = [interface(dice) for _ in range(6)]
+    documents = [document(dice.choice(texts), dice, "bridge") for _ in range(400)]
+
+    def read(text: str) -> tuple[DomainFacts, list[Nic]] | None:
+        if (root := shapes.root(text)) is None:
+            return None
+        elements = interfaces_of(root)
+        found = [read_interface(each, 0, Location("t"), 0, nics) for each in elements]
+        return simple(read_facts(root, facts)), found
+
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(read, documents))
+    assert sum(result is not None for result in results) > len(documents) / 2
+    for text, result in zip(documents, results, strict=True):
+        root = etree.fromstring(text.encode())
+        elements = interfaces_of(root)
+        wanted = [interface_nic(each, 0, Location("t"), 0) for each in elements]
+        assert result is None or result == (simple(gathered(root)), wanted), (seed, text)
 
 
 def alike(number: int) -> list[str]:

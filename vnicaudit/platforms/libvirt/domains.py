@@ -22,10 +22,10 @@ from vnicaudit.platforms.domain_xml.likeness import on_way_back
 from vnicaudit.platforms.domain_xml.read import (
     definition_root,
     domain_of,
-    known_root,
     parsed_root,
-    shapes_are_common,
+    process_shapes,
 )
+from vnicaudit.platforms.domain_xml.shapes import Shapes
 from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 from vnicaudit.platforms.libvirt.agent import GuestFacts, channel_state, with_agent
 from vnicaudit.platforms.libvirt.binding import libvirt
@@ -128,13 +128,16 @@ def is_running(definition: str) -> bool:
     return " id='" in definition[: definition.find(">")]
 
 
-def read_if_known(fetched: Fetched, uri: Uri) -> ReadDomain | Fetched | ReadError:
-    """The domain as its definitions have it, where they are of known shapes; else itself."""
-    if not shapes_are_common():
+def read_if_known(
+    fetched: Fetched, uri: Uri, shapes: Shapes = process_shapes
+) -> ReadDomain | Fetched | ReadError:
+    """The domain as its definitions have it, where they are of known shapes; else the definitions,
+    still to be read."""
+    if not shapes.are_common:
         return fetched
-    root, later = known_root(fetched.definition), None
+    root, later = shapes.root(fetched.definition), None
     if fetched.persistent is not None and root is not None:
-        later = known_root(fetched.persistent)
+        later = shapes.root(fetched.persistent)
     if root is None or (fetched.persistent is not None and later is None):
         return msgspec.structs.replace(fetched, is_unknown=True)
     try:
