@@ -85,7 +85,7 @@ def shapes_of(*texts: str) -> Shapes:
 
 def parsed(fetched: Fetched) -> ReadDomain | ReadError:
     """The domain, read by lxml."""
-    return read_fetched(msgspec.structs.replace(fetched, is_unknown=True), AROUND.uri)
+    return read_fetched(msgspec.structs.replace(fetched, needs_parsing=True), AROUND.uri)
 
 
 def test_definitions_of_known_shapes_are_read_by_the_thread_that_fetched_them() -> None:
@@ -107,7 +107,7 @@ def test_definitions_of_known_shapes_are_read_by_the_thread_that_fetched_them() 
 def test_where_one_shape_is_not_known_both_definitions_are_parsed(fetched: Fetched) -> None:
     item = read_if_known(fetched, AROUND.uri, shapes_of(LIVE, KEPT))
     assert isinstance(item, Fetched)
-    assert item == msgspec.structs.replace(fetched, is_unknown=True)
+    assert item == msgspec.structs.replace(fetched, needs_parsing=True)
     assert read_fetched(item, AROUND.uri) == parsed(fetched)
 
 

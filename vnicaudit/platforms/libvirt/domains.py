@@ -46,8 +46,8 @@ class Fetched(msgspec.Struct, frozen=True):
     persistent: str | None = None
     again: str | None = None
     """What the persistent one would be if it were defined again; None: not asked."""
-    is_unknown: bool = False
-    """Its definitions have to be parsed: their shapes were looked up, and are not known."""
+    needs_parsing: bool = False
+    """The definitions have to be parsed: their shapes were looked up, and one is not known."""
 
 
 class ReadDomain(msgspec.Struct, frozen=True):
@@ -139,7 +139,7 @@ def read_if_known(
     if fetched.persistent is not None and root is not None:
         later = shapes.root(fetched.persistent)
     if root is None or (fetched.persistent is not None and later is None):
-        return msgspec.structs.replace(fetched, is_unknown=True)
+        return msgspec.structs.replace(fetched, needs_parsing=True)
     try:
         return _read(fetched.state, root, later, uri)
     except TargetError as error:
@@ -148,7 +148,7 @@ def read_if_known(
 
 def read_fetched(fetched: Fetched, uri: Uri) -> ReadDomain | ReadError:
     """The domain as its definitions have it. No libvirt is asked."""
-    root_of = parsed_root if fetched.is_unknown else definition_root
+    root_of = parsed_root if fetched.needs_parsing else definition_root
     try:
         later = None if fetched.persistent is None else root_of(fetched.persistent)
         return _read(fetched.state, root_of(fetched.definition), later, uri)
