@@ -65,8 +65,8 @@ class PendingTraffic(msgspec.Struct, frozen=True):
 
 class Visit(msgspec.Struct, Generic[T], frozen=True):
     """Where the threads of a visit report: ``shelf`` holds domains by their place in the list
-    (None: gone since), as ``read_one`` makes them of what was fetched; ``progress`` tells that there
-    are more (None) or will be none."""
+    (None: gone since), as ``read_one`` makes them of what was fetched; ``progress`` tells that
+    there are more (None) or will be none."""
 
     pulse: Pulse
     opened: Mailbox[OpenedHost | VisitFailure]
