@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from lxml import etree
 from msgspec.structs import replace
 
 from vnicaudit.model.location import Location
+from vnicaudit.model.nic import Nic
 from vnicaudit.platforms.domain_xml.facts import DomainFacts, gathered
 from vnicaudit.platforms.domain_xml.known_facts import FactsMemory, read_facts
 from vnicaudit.platforms.domain_xml.known_nics import NicMemory, read_interface
@@ -131,8 +135,77 @@ def test_what_is_remembered_is_what_reading_gives(
                 place = Location("t", "/f.xml", dice.randrange(9), path)
                 nic = read_interface(one, index, place, base, known_nics)
                 assert nic == interface_nic(other, index, place, base), (seed, data)
-    assert len(known_nics)
-    assert len(known_facts)
+
+
+def test_a_nic_set_like_one_before_shares_what_was_read() -> None:
+    shapes, memory = Shapes(), NicMemory()
+    nics = [
+        read_interface(nic, 0, Location("t"), 0, memory)
+        for root in map(shapes.root, alike(6))
+        if root is not None
+        for nic in interfaces_of(root)
+    ]
+    assert [nic.mac for nic in nics] == [f"52:54:00:00:00:0{number}" for number in range(3, 6)]
+    read, first, second = nics
+    assert read.lines == first.lines
+    assert first.lines is second.lines
+    assert first.declared is second.declared
+
+
+def test_a_domain_set_like_one_before_shares_its_facts() -> None:
+    shapes, memory = Shapes(), FactsMemory()
+    roots = [root for root in map(shapes.root, alike(6)) if root is not None]
+    read, first, second = [read_facts(root, memory) for root in roots]
+    assert [facts.name for facts in (read, first, second)] == ["vm-3", "vm-4", "vm-5"]
+    assert len(read.suppressions) == 1
+    assert first.suppressions == read.suppressions
+    assert first.suppressions is second.suppressions
+
+
+@pytest.fixture
+def eager_threads() -> Iterator[None]:
+    """Threads take turns within a look-up."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("eager_threads")
+def test_threads_share_a_memory(record_property: Callable[[str, object], None]) -> None:
+    seed = random.randrange(2**32)
+    record_property("seed", seed)
+    dice = random.Random(seed)
+    shapes, nics, facts = Shapes(), NicMemory(), FactsMemory()
+    texts = [interface(dice) for _ in range(6)]
+    documents = [document(dice.choice(texts), dice, "bridge") for _ in range(400)]
+
+    def read(text: str) -> tuple[DomainFacts, list[Nic]] | None:
+        if (root := shapes.root(text)) is None:
+            return None
+        elements = interfaces_of(root)
+        found = [read_interface(each, 0, Location("t"), 0, nics) for each in elements]
+        return simple(read_facts(root, facts)), found
+
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(read, documents))
+    assert sum(result is not None for result in results) > len(documents) / 2
+    for text, result in zip(documents, results, strict=True):
+        root = etree.fromstring(text.encode())
+        elements = interfaces_of(root)
+        wanted = [interface_nic(each, 0, Location("t"), 0) for each in elements]
+        assert result is None or result == (simple(gathered(root)), wanted), (seed, text)
+
+
+def alike(number: int) -> list[str]:
+    """Domains that differ in name and MAC address alone. The shape is known from the fourth on."""
+    text = (
+        "<domain type='kvm'><name>vm-{0}</name><metadata>"
+        "<s:suppress xmlns:s='https://vnicaudit.org/xmlns/1' rule='VNIC001' reason='known'/>"
+        "</metadata><devices><interface type='bridge'><mac address='52:54:00:00:00:0{0}'/>"
+        "<source bridge='br0'/><model type='virtio'/></interface></devices></domain>"
+    )
+    return [text.format(index) for index in range(number)]
 
 
 def test_arguments_of_one_domain_are_not_those_of_another() -> None:

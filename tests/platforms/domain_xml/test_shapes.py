@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -216,6 +218,27 @@ def test_what_shapes_take_is_bounded() -> None:
         for _ in range(4):
             shapes.root(text)
         assert shapes.size <= ROOM
+
+
+MEASURE = """
+import tracemalloc
+from vnicaudit.platforms.domain_xml.read import read_bytes
+tracemalloc.start()
+for number in range(6):
+    children = "<a/>" * 6000
+    text = (
+        f"<domain><n{number}/><devices><interface type='user'>{children}</interface></devices>"
+        f"<b>{children}</b></domain>"
+    )
+    for _ in range(5):
+        list(read_bytes(text.encode(), target="t", file="/f.xml"))
+print(tracemalloc.get_traced_memory()[0])
+"""
+
+
+def test_what_was_read_keeps_no_shape_that_was_dropped() -> None:
+    done = subprocess.run([sys.executable, "-c", MEASURE], capture_output=True, check=True)
+    assert int(done.stdout) < ROOM
 
 
 def test_nothing_is_cut_where_documents_have_nothing_in_common() -> None:

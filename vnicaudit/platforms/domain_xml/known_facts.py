@@ -19,11 +19,11 @@ from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 FactsMemory = ReadingMemory[DomainFacts]
 """Without name, UUID and devices."""
 
-_memory: FactsMemory = ReadingMemory()
+facts_memory: FactsMemory = ReadingMemory()
 """Of all that this process reads."""
 
 
-def read_facts(domain: XmlElement, memory: FactsMemory = _memory) -> DomainFacts:
+def read_facts(domain: XmlElement, memory: FactsMemory = facts_memory) -> DomainFacts:
     """The facts of a ``<domain>``, as :func:`gathered` reads them. ``memory``: those of the domains
     that were read before."""
     if not isinstance(domain, ShapedElement) or _keeps_elements(domain.node):

@@ -38,12 +38,12 @@ class _KnownNic(NamedTuple):
 
 NicMemory = ReadingMemory[_KnownNic]
 
-_memory: NicMemory = ReadingMemory()
+nic_memory: NicMemory = ReadingMemory()
 """Of all that this process reads."""
 
 
 def read_interface(
-    element: XmlElement, index: int, location: Location, base: int, memory: NicMemory = _memory
+    element: XmlElement, index: int, location: Location, base: int, memory: NicMemory = nic_memory
 ) -> Nic:
     """The NIC of an ``<interface>``, as :func:`interface_nic` reads it. ``memory``: the NICs that
     were read before."""

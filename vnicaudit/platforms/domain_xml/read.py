@@ -21,8 +21,8 @@ from vnicaudit.platforms.domain_xml.documents import XmlDocument, documents
 from vnicaudit.platforms.domain_xml.domain_config import config_of
 from vnicaudit.platforms.domain_xml.facts import DomainFacts, child
 from vnicaudit.platforms.domain_xml.holes import Holes, holes_of
-from vnicaudit.platforms.domain_xml.known_facts import read_facts
-from vnicaudit.platforms.domain_xml.known_nics import read_interface
+from vnicaudit.platforms.domain_xml.known_facts import facts_memory, read_facts
+from vnicaudit.platforms.domain_xml.known_nics import nic_memory, read_interface
 from vnicaudit.platforms.domain_xml.nics import hostdev_nic
 from vnicaudit.platforms.domain_xml.override import overridden
 from vnicaudit.platforms.domain_xml.recognise import ROOTS
@@ -45,12 +45,12 @@ _PROLOG = (
 _QEMU = ("kvm", "qemu", "hvf")
 _NICS = ("interface", "hostdev")
 
-_shapes = Shapes()
+process_shapes = Shapes(facts_memory.clear, nic_memory.clear)
 """Of all that this process reads."""
 
 
 def read_bytes(
-    data: bytes, *, target: str, file: str | None, shapes: Shapes | None = _shapes
+    data: bytes, *, target: str, file: str | None, shapes: Shapes | None = process_shapes
 ) -> Iterator[Domain]:
     """Every domain in ``data`` (one or several documents, a save image, a snapshot). ``shapes``:
     those of documents that were read before; None: everything is parsed.
@@ -73,18 +73,8 @@ def read_bytes(
 
 def definition_root(definition: str) -> XmlElement:
     """The root of a definition that libvirt hands out. Raises TargetError."""
-    known = known_root(definition)
+    known = process_shapes.root(definition)
     return parsed_root(definition) if known is None else known
-
-
-def shapes_are_common() -> bool:
-    """True where definitions so far had shapes in common."""
-    return _shapes.are_common
-
-
-def known_root(definition: str) -> XmlElement | None:
-    """The root of a definition whose shape is known; None where it has to be parsed."""
-    return _shapes.root(definition)
 
 
 def parsed_root(definition: str) -> XmlElement:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from operator import itemgetter
 from typing import Generic, SupportsIndex, TypeVar, overload
 
+from vnicaudit.platforms.domain_xml.lookup_budget import PER_HIT, LookupBudget
 from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement, ShapedNode
 
 T = TypeVar("T")
@@ -20,8 +21,6 @@ MOST = 4096
 """Results that are remembered, and shapes of elements."""
 _LONG = 2048
 """Characters. An element that says more is somebody's joke, and not remembered."""
-_IN_VAIN = 512
-"""So many elements, and three more for each that was known, may be looked up for nothing."""
 
 
 class _NotedValues(list[str]):
@@ -59,15 +58,15 @@ def _nothing(_values: list[str]) -> object:
 
 
 class ReadingMemory(Generic[T]):
-    """The results of one reader; their number is bounded. Threads may share it."""
+    """The results of one reader; their number is bounded. Threads may share it.
+
+    The elements of a shape live as long as it knows one of them: who drops shapes clears it, too.
+    """
 
     def __init__(self) -> None:
         self._results: dict[tuple[_Layout, int, object], T] = {}
         self._layouts: dict[ShapedNode, _Layout] = {}
-        self._in_vain = 0
-
-    def __len__(self) -> int:
-        return len(self._results)
+        self._budget = LookupBudget()
 
     def find(self, element: ShapedElement, base: int = 0) -> T | None:
         """The result for an element like this one, whoever it is. ``base`` is what a result depends
@@ -77,7 +76,7 @@ class ReadingMemory(Generic[T]):
             return None
         result = self._results.get((layout, base, layout.settings(element.values)))
         if result is not None:
-            self._in_vain -= 3
+            self._budget.spent -= PER_HIT
         return result
 
     def read(
@@ -89,8 +88,8 @@ class ReadingMemory(Generic[T]):
     ) -> None:
         """Remember what the reader makes of an element. ``identity``: where the values stand that
         it only copies."""
-        self._in_vain += 1
-        if self._in_vain > _IN_VAIN:
+        self._budget.add_miss()
+        if self._budget.is_used_up:
             return
         noted = _NotedValues(element.values)
         result = reader(ShapedElement(element.node, noted))
@@ -99,11 +98,15 @@ class ReadingMemory(Generic[T]):
         if len(str(settings)) < _LONG:
             self._results[layout, base, settings] = result
 
+    def clear(self) -> None:
+        """Forget all results, and with them the shapes of their elements."""
+        self._results.clear()
+        self._layouts.clear()
+
     def _layout(self, node: ShapedNode, slots: set[int]) -> _Layout:
         """The layout of a shape, with these slots and those that were read before."""
         if len(self._results) >= MOST or len(self._layouts) >= MOST:
-            self._results.clear()  # bounded; refilled as needed
-            self._layouts.clear()
+            self.clear()  # bounded; refilled as needed
         known = self._layouts.get(node)
         if known is not None and known.slots.issuperset(slots):
             return known

@@ -13,7 +13,7 @@ attribute or of a text. Of everything else nothing is said here; it is parsed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ import msgspec
 from lxml import etree
 
 from vnicaudit.platforms.domain_xml.documents import parsed
+from vnicaudit.platforms.domain_xml.lookup_budget import PER_HIT, LookupBudget
 from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement, ShapedNode
 from vnicaudit.platforms.domain_xml.template_tags import may_be_template
 
@@ -33,9 +34,6 @@ _ENOUGH = 4
 """Documents of one shape until it is learned, which takes as long as to parse several."""
 _MOST_SEEN = 4096
 """Shapes that are not learned yet."""
-_IN_VAIN = 512
-"""So many documents, and three more for each that was of a known shape, may be cut for nothing:
-where they have little in common it would take a tenth of the time."""
 
 _PLAIN = bytes(set(range(0x20, 0x7F)) - set(b"<{$@%(["))
 _TEXT = re.compile(r""">([^<>\s'"][^<>\n'"]*)<""")
@@ -66,30 +64,33 @@ _UNUSABLE = _Shape(None)
 
 
 class Shapes:
-    """The shapes of the documents so far; their number is bounded."""
+    """The shapes of the documents so far; the bytes that they take are bounded. ``on_clear`` are
+    called when all shapes are dropped, for memories that keep elements of them alive."""
 
-    def __init__(self) -> None:
+    def __init__(self, *on_clear: Callable[[], None]) -> None:
+        self._on_clear = on_clear
         self._shapes: dict[str, _Shape] = {}
         self._seen: dict[int, int] = {}
         self.size = 0
         """Bytes that known shapes take, as reckoned."""
-        self._in_vain = 0
+        self._budget = LookupBudget()
+        """Of documents that are cut, which costs a tenth of the time where no two are alike."""
 
     @property
     def are_common(self) -> bool:
         """True where more than one in four documents so far was of a known shape."""
-        return self._in_vain < 0
+        return self._budget.is_earned
 
     def root(self, text: str) -> ShapedElement | None:
         """The root of a document, if its shape is known; None where it has to be parsed, and for
         what may be a template."""
-        if len(text) > LARGEST or self._in_vain > _IN_VAIN or (cut := _cut(text)) is None:
+        if len(text) > LARGEST or self._budget.is_used_up or (cut := _cut(text)) is None:
             return None
         shape = self._shapes.get(cut.shape) or self._learned_when_frequent(cut)
         if shape.root is None:
-            self._in_vain += 1
+            self._budget.add_miss()
             return None
-        self._in_vain -= 3
+        self._budget.spent -= PER_HIT
         if any(cut.values[slot] != name for slot, name in shape.namespaces):
             return None
         return ShapedElement(shape.root, cut.values)
@@ -106,11 +107,16 @@ class Shapes:
         shape = _learned(cut)
         size = len(cut.shape) + _ELEMENT_BYTES * shape.elements
         if self.size + size > ROOM:
-            self._shapes.clear()  # refilled as needed
-            self.size = 0
+            self._clear()  # refilled as needed
         self._shapes[cut.shape] = shape
         self.size += size
         return shape
+
+    def _clear(self) -> None:
+        self._shapes.clear()
+        self.size = 0
+        for clear in self._on_clear:
+            clear()
 
 
 def _cut(text: str) -> _Cut | None:

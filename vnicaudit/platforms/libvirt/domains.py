@@ -22,10 +22,10 @@ from vnicaudit.platforms.domain_xml.likeness import on_way_back
 from vnicaudit.platforms.domain_xml.read import (
     definition_root,
     domain_of,
-    known_root,
     parsed_root,
-    shapes_are_common,
+    process_shapes,
 )
+from vnicaudit.platforms.domain_xml.shapes import Shapes
 from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 from vnicaudit.platforms.libvirt.agent import GuestFacts, channel_state, with_agent
 from vnicaudit.platforms.libvirt.binding import libvirt
@@ -46,8 +46,8 @@ class Fetched(msgspec.Struct, frozen=True):
     persistent: str | None = None
     again: str | None = None
     """What the persistent one would be if it were defined again; None: not asked."""
-    is_unknown: bool = False
-    """Its definitions have to be parsed: their shapes were looked up, and are not known."""
+    needs_parsing: bool = False
+    """The definitions have to be parsed: their shapes were looked up, and one is not known."""
 
 
 class ReadDomain(msgspec.Struct, frozen=True):
@@ -128,15 +128,18 @@ def is_running(definition: str) -> bool:
     return " id='" in definition[: definition.find(">")]
 
 
-def read_if_known(fetched: Fetched, uri: Uri) -> ReadDomain | Fetched | ReadError:
-    """The domain as its definitions have it, where they are of known shapes; else itself."""
-    if not shapes_are_common():
+def read_if_known(
+    fetched: Fetched, uri: Uri, shapes: Shapes = process_shapes
+) -> ReadDomain | Fetched | ReadError:
+    """The domain as its definitions have it, where they are of known shapes; else the definitions,
+    still to be read."""
+    if not shapes.are_common:
         return fetched
-    root, later = known_root(fetched.definition), None
+    root, later = shapes.root(fetched.definition), None
     if fetched.persistent is not None and root is not None:
-        later = known_root(fetched.persistent)
+        later = shapes.root(fetched.persistent)
     if root is None or (fetched.persistent is not None and later is None):
-        return msgspec.structs.replace(fetched, is_unknown=True)
+        return msgspec.structs.replace(fetched, needs_parsing=True)
     try:
         return _read(fetched.state, root, later, uri)
     except TargetError as error:
@@ -145,7 +148,7 @@ def read_if_known(fetched: Fetched, uri: Uri) -> ReadDomain | Fetched | ReadErro
 
 def read_fetched(fetched: Fetched, uri: Uri) -> ReadDomain | ReadError:
     """The domain as its definitions have it. No libvirt is asked."""
-    root_of = parsed_root if fetched.is_unknown else definition_root
+    root_of = parsed_root if fetched.needs_parsing else definition_root
     try:
         later = None if fetched.persistent is None else root_of(fetched.persistent)
         return _read(fetched.state, root_of(fetched.definition), later, uri)

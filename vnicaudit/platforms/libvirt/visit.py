@@ -65,14 +65,14 @@ class PendingTraffic(msgspec.Struct, frozen=True):
 
 class Visit(msgspec.Struct, Generic[T], frozen=True):
     """Where the threads of a visit report: ``shelf`` holds domains by their place in the list
-    (None: gone since), as ``read`` makes them of what was fetched; ``progress`` tells that there
-    are more (None) or will be none."""
+    (None: gone since), as ``read_one`` makes them of what was fetched; ``progress`` tells that
+    there are more (None) or will be none."""
 
     pulse: Pulse
     opened: Mailbox[OpenedHost | VisitFailure]
     progress: Mailbox[VisitFailure | None]
     shelf: dict[int, T | ReadError | None]
-    read: Callable[[Fetched], T | ReadError]
+    read_one: Callable[[Fetched], T | ReadError]
     again: bool = False
     """Also what would come of each definition if it were defined again."""
     threads: int = 1
@@ -190,7 +190,7 @@ def fetch_all(
                 break
             item = fetch(handles[turn], listing, again=visit.again)
             visit.pulse.beat()
-            visit.shelf[turn] = visit.read(item) if isinstance(item, Fetched) else item
+            visit.shelf[turn] = visit.read_one(item) if isinstance(item, Fetched) else item
             done += 1
             if done % every == 0:
                 visit.progress.post(None)
