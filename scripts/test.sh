@@ -89,23 +89,29 @@ made() {
    $(($(date +%s) - $1)) s:$2"
 }
 
-# tox_run ARGUMENT...: what is installed is told where that fails; leaves the worst exit code in $code
+# tox_run ARGUMENT...: what is installed is told where that fails
 tox_run() {
     number=$((number + 1))
     how=$1; shift
     "$bin/tox" "$how" -q --no-list-dependencies \
-        --result-json "$VNICAUDIT_TEST_FAILURES/$number.json" "$@" || code=$?
+        --result-json "$VNICAUDIT_TEST_FAILURES/$number.json" "$@"
 }
 
-# environments SUITE...: made side by side, for most of that is waiting for the network
+# environments SUITE...: made side by side, for most of that is waiting for the network. Where one
+# fails, $skip is empty: each stage installs again what it needs, and fails where it cannot
 environments() {
     say "environments: $*"
     began=$(date +%s)
-    tox_run run-parallel --notest -p all --parallel-no-spinner -e "$(echo "$@" | sed 's/ /,/g')"
+    names=$(echo "$@" | sed 's/ /,/g')
+    if tox_run run-parallel --notest -p all --parallel-no-spinner -e "$names"
+    then skip=--skip-pkg-install
+    else say "not all environments could be made: the stages try again"
+    fi
     made "$began" " environments"
 }
 
-# stage SUITE...: those of them that are to run, two at a time
+# stage SUITE...: those of them that are to run, two at a time; $code is 0, or the exit code of the
+# last stage that failed
 stage() {
     chosen='' staged="$staged $*"
     for suite in "$@"; do
@@ -114,17 +120,18 @@ stage() {
     [ -n "$chosen" ] || return 0
     say "stage:$chosen"
     began=$(date +%s)
+    # shellcheck disable=SC2086 # skip: one word, or none
     case $chosen in
         " "*" "*)
             names=$(echo "$chosen" | sed 's/^ //; s/ /,/g')
-            tox_run run-parallel --skip-pkg-install -p 2 --parallel-no-spinner -e "$names"
+            tox_run run-parallel $skip -p 2 --parallel-no-spinner -e "$names" || code=$?
             ;;
-        *) tox_run run --skip-pkg-install -e "${chosen# }" ;;
+        *) tox_run run $skip -e "${chosen# }" || code=$? ;;
     esac
     made "$began" "$chosen"
 }
 
-code=0 took='' staged='' number=0
+code=0 took='' staged='' number=0 skip=''
 # shellcheck disable=SC2086 # a list of words
 [ -z "$ran" ] || environments $ran
 stage lint types imports docs fuzz # one core each

@@ -68,12 +68,13 @@ def _first_line(report: pytest.TestReport | pytest.CollectReport) -> str:
 
 
 def failures(folder: Path) -> list[str]:
-    """Lines: what failed, suite by suite."""
+    """Lines: what failed, suite by suite. Of a suite that several files have, the last one counts:
+    what could not be installed at first may have been later."""
     notes = folder / _TESTS
     noted = notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
     found = []
-    for path in sorted(folder.glob("*.json")):
-        for suite, reason in _failed_suites(path):
+    for suite, reason in _reasons(folder).items():
+        if reason:
             own = [line for line in noted if line.startswith(f"{suite}: ")]
             found += own or [_cut(f"{suite}: {reason}", _WIDTH)]
     if len(found) <= _LINES:
@@ -81,13 +82,20 @@ def failures(folder: Path) -> list[str]:
     return [*found[: _LINES - 1], f"and {len(found) - _LINES + 1} more"]
 
 
-def _failed_suites(path: Path) -> Iterator[tuple[str, str]]:
-    """Names, and the last line that the failed command of each printed."""
+def _reasons(folder: Path) -> dict[str, str]:
+    """Suites, and why each failed; empty where it did not."""
+    paths = sorted(folder.glob("*.json"), key=lambda path: (len(path.name), path.name))
+    return {suite: reason for path in paths for suite, reason in _suites(path)}
+
+
+def _suites(path: Path) -> Iterator[tuple[str, str]]:
+    """Names, and the last line that the failed command of each printed; empty where none failed."""
     for suite, told in json.loads(path.read_text(encoding="utf-8"))["testenvs"].items():
         result = told.get("result")
-        if result is not None and not result["success"]:
+        if result is not None:
             ran = [*told.get("setup", ()), *told.get("test", ())]
-            yield suite, f"exit code {result['exit_code']}: {_last_line(ran)}"
+            failed = f"exit code {result['exit_code']}: {_last_line(ran)}"
+            yield suite, "" if result["success"] else failed
 
 
 def _last_line(ran: list[dict[str, Any]]) -> str:

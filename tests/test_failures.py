@@ -91,6 +91,12 @@ def test_tests_are_told_and_of_other_suites_the_last_line(tmp_path: Path) -> Non
     ]
 
 
+def test_of_a_suite_that_ran_twice_the_last_run_counts(tmp_path: Path) -> None:
+    results(tmp_path / "9.json", lint=result(1, "no mirror"), tests=result(1, "no mirror"))
+    results(tmp_path / "10.json", lint=result(0), tests=result(1, "no such package"))
+    assert failures(tmp_path) == ["tests: exit code 1: no such package"]
+
+
 def test_they_are_few_and_short(tmp_path: Path) -> None:
     results(tmp_path / "1.json", tests=result(1), types=result(2, "\x07" + "x" * 1000))
     (tmp_path / "tests").write_text("".join(f"tests: {number}\n" for number in range(100)))
@@ -120,18 +126,25 @@ esac
 """
 _TOX = """\
 #!/bin/sh
-case " $* " in *" --notest "*) exit 0 ;; esac
 case " $* " in *" -q --no-list-dependencies --result-json "*) ;; *) exit 9 ;; esac
+case " $* " in
+    *" --notest "*) of=install.json CODE=$MADE ;;
+    *" --skip-pkg-install "*) of=result.json; [ "$MADE" = 0 ] || exit 8 ;;
+    *) of=result.json; [ "$MADE" != 0 ] || exit 7 ;;
+esac
 while [ "$1" != --result-json ]; do shift; done
-cp "$FAKES/result.json" "$2"
+cp "$FAKES/$of" "$2"
+[ "$of" = result.json ] || exit "$CODE"
 echo "tests: a.py::b: KeyError: 7" >>"$VNICAUDIT_TEST_FAILURES/tests"
 exit "$CODE"
 """
 
 
+@pytest.mark.parametrize("made", [0, 1])
 @pytest.mark.parametrize("code", [0, 1])
-def test_the_script_ends_with_what_failed(tmp_path: Path, code: int) -> None:
-    """FAKES: a tox that says how its suites ended, and the Python it is installed by."""
+def test_the_script_ends_with_what_failed(tmp_path: Path, code: int, made: int) -> None:
+    """FAKES: a tox that says how its suites ended, and the Python it is installed by. ``made``: the
+    exit code of making the environments; a stage makes again what could not be made."""
     (tmp_path / "scripts/packages").mkdir(parents=True)
     for name in ("test.sh", "setup.sh"):
         shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
@@ -145,10 +158,11 @@ def test_the_script_ends_with_what_failed(tmp_path: Path, code: int) -> None:
     for name, script in {"python3": _PYTHON, "tox": _TOX}.items():
         (fakes / name).write_text(script)
         (fakes / name).chmod(0o755)
+    results(fakes / "install.json", tests=result(made, err="no mirror"))
     results(fakes / "result.json", tests=result(code))
     more = {
-        "FAKES": str(fakes), "REAL": sys.executable, "CODE": str(code), "PYTHONPATH": str(ROOT),
-        "PATH": f"{fakes}:{os.environ['PATH']}",
+        "FAKES": str(fakes), "REAL": sys.executable, "CODE": str(code), "MADE": str(made),
+        "PYTHONPATH": str(ROOT), "PATH": f"{fakes}:{os.environ['PATH']}",
     }  # fmt: skip
     whole = tmp_path / "scripts/test.sh"
     ended = subprocess.run(

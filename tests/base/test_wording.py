@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.regressions.hostile_input.growth import ratio
 from vnicaudit.base.wording import told_apart
 
 
@@ -21,3 +22,9 @@ from vnicaudit.base.wording import told_apart
 )
 def test_names_are_told_apart(named: list[tuple[str, ...]], names: list[str]) -> None:
     assert told_apart(named) == names
+
+
+def test_telling_many_of_one_name_apart_grows_with_their_number() -> None:
+    few, many = ([("web", "kvm1", str(each)) for each in range(n)] for n in (300, 2400))
+    assert told_apart(few)[-1] == "web (299)"
+    assert ratio(told_apart, few, many, 20) < 20

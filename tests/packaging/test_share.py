@@ -19,9 +19,13 @@ NO_DATE = "WARNING: missing date"
 """A page that is made of the commands, and is the same each time, has none."""
 
 
+def _need(program: str) -> None:
+    if shutil.which(program) is None:
+        not_run("packaging", f"{program} is not installed")
+
+
 def _complaints(*command: str) -> list[str]:
-    if shutil.which(command[0]) is None:
-        not_run("packaging", f"{command[0]} is not installed")
+    _need(command[0])
     done = subprocess.run(
         [*command, *map(str, PAGES)],
         env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"},
@@ -45,6 +49,7 @@ def test_mandoc_finds_no_fault() -> None:
 
 
 def test_man_renders_one_without_a_warning() -> None:
+    _need("man")
     page = generate_share.FOLDER / "man/man1/vnicaudit-audit.1"
     done = subprocess.run(
         ["man", "--warnings", "-E", "UTF-8", "-l", str(page)],

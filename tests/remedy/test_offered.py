@@ -10,9 +10,11 @@ import pytest
 from tests.remedy.works import work
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
+from vnicaudit.base.cpu_deadline import FILE_SECONDS, OutOfTime, is_timed
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.report import Audited
+from vnicaudit.remedy import offered
 from vnicaudit.remedy.files import files_with_changes, fix_files
 from vnicaudit.remedy.offered import OfferedFixes
 from vnicaudit.text.edits import Replacement
@@ -64,8 +66,8 @@ def _findings(path: Path) -> list[Finding]:
     return [one for each in audited for one in each.findings]
 
 
-def _offered(path: Path) -> list[Sequence[Replacement]]:
-    fixes = OfferedFixes(work(), every_platform().writer)
+def _offered(path: Path, seconds: float = FILE_SECONDS) -> list[Sequence[Replacement]]:
+    fixes = OfferedFixes(work(), every_platform().writer, seconds)
     return [found for one in _findings(path) if (found := fixes.of(one))]
 
 
@@ -137,3 +139,28 @@ def test_a_file_that_is_gone(tmp_path: Path) -> None:
     path.unlink()
     fixes = OfferedFixes(work(), every_platform().writer)
     assert not any(map(fixes.of, findings))
+
+
+def test_a_file_that_takes_too_long_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "many.xml"
+    path.write_text(_XML.format(nics="".join(_NIC.format(number=n, queues=8) for n in range(200))))
+    assert _offered(path, seconds=1e-6) == []
+    assert not is_timed()
+
+
+def test_what_was_checked_in_time_is_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "two.xml"
+    path.write_text(_TWO)
+    both = _offered(path)
+    answers = iter(["not both", None])
+
+    def late(*_: object) -> str | None:
+        try:
+            return next(answers)
+        except StopIteration:
+            raise OutOfTime from None
+
+    monkeypatch.setattr(offered, "objection", late)
+    assert _offered(path) == both[:1]

@@ -127,3 +127,36 @@ def test_a_full_disk_leaves_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_file_that_went_away(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="cannot be written: No such file or directory"):
         replace_file(str(tmp_path / "a.xml"), b"old", b"new")
+
+
+def test_what_interrupts_after_the_move_leaves_the_backup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(b"old")
+    move = os.replace
+
+    def interrupted(part: str, real: str) -> None:
+        move(part, real)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        replace_file(str(path), b"old", b"new", backup=True)
+    (copy,) = set(os.listdir(tmp_path)) - {"a.xml"}
+    assert (path.read_bytes(), (tmp_path / copy).read_bytes()) == (b"new", b"old")
+
+
+def test_a_move_that_fails_leaves_nothing_beside_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(b"old")
+
+    def refused(_part: str, _real: str) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "replace", refused)
+    with pytest.raises(RefusedError, match="cannot be written: Operation not permitted"):
+        replace_file(str(path), b"old", b"new", backup=True)
+    assert (path.read_bytes(), os.listdir(tmp_path)) == (b"old", ["a.xml"])

@@ -19,7 +19,7 @@ from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.files import Item, read_stream
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
-from vnicaudit.audit.reading.targets import Target, expanded_targets, unique_targets, walk
+from vnicaudit.audit.reading.targets import Target, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import ItemWork, Product
 from vnicaudit.base.identifiers import bare_uuid
@@ -237,7 +237,7 @@ class AuditRun:
         selection = self._options.selection
         if self._progress is None or not self._progress.is_shown or selection.changed is not None:
             return None
-        return sum(isinstance(path, str) for path in walk(top, selection.leaves_out))
+        return self._seen_files.number_unread(top, selection)
 
     def _account(self, batch: Batch, top: str, tally: TargetCounts) -> None:
         tally.domains += batch.domains

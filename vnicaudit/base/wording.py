@@ -20,14 +20,18 @@ def told_apart(named: Iterable[tuple[str, ...]]) -> list[str]:
     groups: dict[str, set[tuple[str, ...]]] = {}
     for name, *rest in named:
         groups.setdefault(name, set()).add(tuple(rest))
-    return [_told_apart(name, rest, groups[name]) for name, *rest in named]
+    differing = {name: _differing(group) for name, group in groups.items()}
+    return [_told_apart(name, rest, differing[name]) for name, *rest in named]
 
 
-def _told_apart(name: str, own: Sequence[str], group: set[tuple[str, ...]]) -> str:
-    for place, value in enumerate(own):
-        if value and value != name and len({one[place] for one in group}) > 1:
-            return f"{name} ({value})"
-    return name
+def _differing(group: set[tuple[str, ...]]) -> list[int]:
+    """The places at which not all of a group have one value."""
+    return [place for place, values in enumerate(zip(*group, strict=True)) if len(set(values)) > 1]
+
+
+def _told_apart(name: str, own: Sequence[str], differing: Sequence[int]) -> str:
+    values = (own[place] for place in differing)
+    return next((f"{name} ({value})" for value in values if value and value != name), name)
 
 
 def close_to(word: str, known: Sequence[str]) -> str:

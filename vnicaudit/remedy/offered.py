@@ -6,10 +6,11 @@ Each stands for itself, and is one that ``--fix`` would make: it is tried in mem
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from vnicaudit.audit.work import AuditWork
+from vnicaudit.base.cpu_deadline import FILE_SECONDS, Deadline, OutOfTime, is_timed
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.finding import Finding
 from vnicaudit.remedy.check import MadeChange, objection
@@ -32,11 +33,13 @@ class _Offer(NamedTuple):
 
 
 class OfferedFixes:
-    """Fixes of one file after the other; those of the last file are remembered."""
+    """Fixes of one file after the other; those of the last file are remembered. What is not checked
+    within ``seconds`` of CPU time for a file is not offered."""
 
-    def __init__(self, work: AuditWork, writers: Writers) -> None:
+    def __init__(self, work: AuditWork, writers: Writers, seconds: float = FILE_SECONDS) -> None:
         self._work = work
         self._writers = writers
+        self._seconds = seconds
         self._path = ""
         self._fixes: dict[_Place, Sequence[Replacement]] = {}
 
@@ -52,11 +55,18 @@ class OfferedFixes:
         return self._fixes.get(_place(finding), ())
 
     def _of_file(self, path: str) -> dict[_Place, Sequence[Replacement]]:
+        fixes: dict[_Place, Sequence[Replacement]] = {}
         try:
-            file = _FileOffers(file_content(path), Reader(path, self._work), self._writers)
+            with Deadline(self._seconds):
+                file = _FileOffers(file_content(path), Reader(path, self._work), self._writers)
+                for place, replacements in file.fixes():
+                    fixes[place] = replacements
         except OSError:  # it went meanwhile; the audit has said what it found
             return {}
-        return file.fixes()
+        except OutOfTime:
+            if is_timed():
+                raise  # the time is up of what this is a part of
+        return fixes
 
 
 class _FileOffers:
@@ -70,14 +80,13 @@ class _FileOffers:
         self._tries = _TRIES
         self._is_plain: bool | None = None
 
-    def fixes(self) -> dict[_Place, Sequence[Replacement]]:
-        """Replacements for each finding that has any."""
+    def fixes(self) -> Iterator[tuple[_Place, Sequence[Replacement]]]:
+        """Replacements for each finding that has any, as soon as they are checked."""
         lines = LineStarts(self._data)
-        return {
-            _place(one.change.finding): [lines.replacement(edit) for edit in sorted(set(one.edits))]
-            for batch in self._batches()
-            for one in self._checked(batch)
-        }
+        for batch in self._batches():
+            for one in self._checked(batch):
+                edits = sorted(set(one.edits))
+                yield _place(one.change.finding), [lines.replacement(edit) for edit in edits]
 
     def _batches(self) -> list[list[_Offer]]:
         """Offers that do not meet: of each NIC, or option, one in each batch."""
@@ -107,15 +116,16 @@ class _FileOffers:
         except RefusedError:
             return None
 
-    def _checked(self, batch: list[_Offer]) -> list[_Offer]:
+    def _checked(self, batch: list[_Offer]) -> Iterator[_Offer]:
         """Those that nothing speaks against, found by halving."""
         if not batch or not self._tries:
-            return []
+            return
         self._tries -= 1
         if self._is_sound(batch):
-            return batch
-        half = len(batch) // 2
-        return [*self._checked(batch[:half]), *self._checked(batch[half:])] if half else []
+            yield from batch
+        elif half := len(batch) // 2:
+            yield from self._checked(batch[:half])
+            yield from self._checked(batch[half:])
 
     def _is_sound(self, batch: list[_Offer]) -> bool:
         try:

@@ -33,19 +33,28 @@ def replace_file(path: str, before: bytes, after: bytes, *, backup: bool = False
     try:
         status = os.stat(real)
         _check(real, status)
-        with contextlib.ExitStack() as on_failure:
+        with contextlib.ExitStack() as at_end, contextlib.ExitStack() as on_failure:
             copy = _backup(real, before, status) if backup else ""
             on_failure.callback(_remove, copy)
             part = _written_beside(real, after, status)
-            on_failure.callback(_remove, part)
+            at_end.callback(_remove, part)  # no file has this name once it is moved
             _check_unchanged(real, before, status)
-            os.replace(part, real)
-            on_failure.pop_all()
+            on_failure.pop_all()  # before the move: what interrupts after it must leave the copy
+            _move(part, real, copy)
         with contextlib.suppress(OSError):  # the content is on disk; the new name costs no more
             sync_folder(Path(os.path.dirname(real)))
     except OSError as error:
         raise RefusedError(f"the file cannot be written: {error.strerror or error}") from None
     return copy
+
+
+def _move(part: str, real: str, copy: str) -> None:
+    """Move ``part`` over the file; where that fails, ``copy`` does not stay."""
+    try:
+        os.replace(part, real)
+    except OSError:
+        _remove(copy)
+        raise
 
 
 def _remove(name: str) -> None:

@@ -79,7 +79,8 @@ FILES = {
     "acme-mail.xml": XML, "acme-web.xml": OTHER, "acme7/nova.conf": NOVA, "pay.yaml": KUBEVIRT,
     "acme-ps.txt": QEMU, "acme.sh": IMAGES, "acme-broken.xml": XML[:-30],
     "acme-tags.xml": XML.replace("</devices>", "</acme>"),
-    "vnicaudit.toml": f'[[suppress]]\nrule = "VNIC001"\ndomain = "{UUID}"\nreason = "Acme asks"\n',
+    "vnicaudit.toml": 'docs-url = "https://docs.acme.example/vnicaudit"\n'
+    f'[[suppress]]\nrule = "VNIC001"\ndomain = "{UUID}"\nreason = "Acme asks"\n',
 }  # fmt: skip
 
 

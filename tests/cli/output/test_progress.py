@@ -17,7 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.remedy.works import work
+from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import Target
+from vnicaudit.audit.run import AuditRun
 from vnicaudit.cli.output.progress import Progress
 
 _CLOUDS = """\
@@ -74,6 +77,48 @@ def test_what_is_waited_for_and_what_is_stuck() -> None:
     ]
 
 
+def test_each_target_has_a_rate_and_time_left_of_its_own() -> None:
+    now = [0.0]
+    with redirect_stderr(Terminal()) as terminal:
+        progress = Progress(enabled=True, clock=lambda: now[0])
+        for name, done, seconds in (("a", 1, 80.0), ("b", 40, 81.0), ("b", 400, 90.0)):
+            now[0] = seconds
+            progress.read_files(done, 1000)
+            progress(name, done)
+        progress.clear()
+        now[0] = 100.0
+        progress.read_files(1000, 1000)
+        progress("b", 1000)
+    assert [line.partition("files, ")[2] for line in lines(terminal)] == [
+        "1 domain, 0/s",
+        "40 domains, 40/s, 24 s left",
+        "400 domains, 40/s, 15 s left",
+        "1,000 domains, 50/s",
+    ]
+
+
+class Counts(Progress):
+    """Remembers how many files were read, of how many."""
+
+    def __init__(self) -> None:
+        super().__init__(enabled=False)
+        self.is_shown = True
+        self.files: list[tuple[int, int | None]] = []
+
+    def read_files(self, done: int, total: int | None) -> None:
+        self.files.append((done, total))
+
+
+def test_files_that_another_target_has_are_not_counted(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.xml").write_text("<domain type='kvm'><name>a</name></domain>")
+    (tmp_path / "d.xml").symlink_to("c.xml")
+    progress = Counts()
+    run = AuditRun(work(), RunOptions(jobs=1), progress)
+    assert list(run.items([str(tmp_path), str(tmp_path / "a.xml"), f"{tmp_path}/."]))
+    assert progress.files == [(2, 2), (1, 1)]
+
+
 def test_no_thread_beside_files() -> None:
     with redirect_stderr(Terminal()) as terminal:
         progress = Progress(enabled=True)
@@ -107,7 +152,7 @@ def test_a_cloud_that_keeps_silent(silent_cloud: Path, command: tuple[str, ...])
     )  # fmt: skip
     try:
         os.close(theirs)
-        assert re.search(rb"openstack:prod\S*: no answer yet, [12] s", _until(ours, b" s\r"))
+        assert re.search(rb"openstack:prod\S*: no answer yet, \d+ s", _until(ours, b" s\r"))
     finally:
         process.kill()
         process.wait()

@@ -26,7 +26,7 @@ from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError, 
 from vnicaudit.model.cloud_state import FlavorState
 from vnicaudit.platforms.openstack import control, states
 from vnicaudit.platforms.openstack.binding import keystone_errors
-from vnicaudit.platforms.openstack.client import AnswerError
+from vnicaudit.platforms.openstack.client import AnswerError, ChangingClient
 from vnicaudit.platforms.openstack.connect import CloudLogin, ServiceEndpoint
 
 RECORDED: dict[str, list[dict[str, Any]]] = json.loads(
@@ -119,17 +119,20 @@ def cloud(session: Session) -> control.Control:
     return connected(session)
 
 
-def connected(
-    session: Session, locate: Locate = located, *, deadline: float = 30.0
-) -> control.Control:
+def connected(session: Session, locate: Locate = located) -> control.Control:
     """The cloud that is asked through that session."""
 
     def login(name: str, *, deadline: float) -> CloudLogin:
-        there: Any = session
-        region: Any = None
-        return CloudLogin(name, region, there, deadline, frozenset({"admin"}), locate=locate)
+        return entered(session, locate)._replace(name=name, deadline=deadline)
 
-    return control.connect("prod", deadline=deadline, login=login)
+    return control.connect("prod", deadline=30.0, login=login)
+
+
+def entered(session: Session, locate: Locate = located) -> CloudLogin:
+    """The login of that session."""
+    there: Any = session
+    region: Any = None
+    return CloudLogin("prod", region, there, 30.0, frozenset({"admin"}), locate=locate)
 
 
 @pytest.fixture(autouse=True)
@@ -418,12 +421,16 @@ def test_an_order_is_given_once(cloud: control.Control, session: Session) -> Non
 
 
 def test_an_order_without_an_answer_in_time_may_be_carried_out(session: Session) -> None:
+    client = ChangingClient(entered(session))
+    cloud = control.Control(client.cloud, client)
+    cloud.open()
+    client.cloud = client.cloud._replace(deadline=0.5)
     nobody_waits = threading.Event()
     session.instead = [nobody_waits]
     told = r"no answer within 0\.5 s; it may be done all the same"
     try:
         with pytest.raises(SilentError, match=told):
-            connected(session, deadline=0.5).stop(SERVER)
+            cloud.stop(SERVER)
     finally:
         nobody_waits.set()
 

@@ -35,13 +35,28 @@ class SeenFiles:
             elif selection.wants(path, named=named) and self._takes(path, named=named):
                 yield path
 
+    def number_unread(self, top: str, selection: Selection) -> int:
+        """How many files of the target ``top`` are to be read and were not read before."""
+        named = not os.path.isdir(top)
+        files = (path for path in walk(top, selection.leaves_out) if isinstance(path, str))
+        wanted = (path for path in files if selection.wants(path, named=named))
+        if not self._several:
+            return sum(1 for _path in wanted)
+        return len({place for path in wanted if (place := self._new_place(path, named=named))})
+
     def _takes(self, path: str, *, named: bool) -> bool:
         """True where a file is to be read here: new, and not left for a target that names it."""
         if not self._several:
             return True
-        place = os.path.realpath(path)
-        if place in self._seen or (not named and place in self._named):
+        place = self._new_place(path, named=named)
+        if place is None:
             self.passed += 1
             return False
         self._seen.add(place)
         return True
+
+    def _new_place(self, path: str, *, named: bool) -> str | None:
+        """The path of a file without links; None where it was read, or a target names it."""
+        place = os.path.realpath(path)
+        passed = place in self._seen or (not named and place in self._named)
+        return None if passed else place

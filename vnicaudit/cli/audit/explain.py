@@ -107,9 +107,10 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
     if redactor is not None:
         found = list(map(redactor.record, found))
         results = tuple(map(redactor.record, results))
+    docs_url = "" if redactor is not None else reading.settings.settings.docs_url or ""
     for number, explanation in enumerate(found):
         if options.format == "json":
-            emit(explanation_json(explanation, reading.settings.settings.docs_url or ""))
+            emit(explanation_json(explanation, docs_url))
         else:
             emit("\n" * bool(number) + explanation_text(explanation, style))
     flush()

@@ -213,7 +213,7 @@ def _outputs(
             sort=request.sort,
             most=request.most,
             wordings=request.platforms.wordings,
-            docs_url=request.reading.settings.settings.docs_url or "",
+            docs_url=request.docs_url,
             replacements=replacements,
             memory=memory,
         )

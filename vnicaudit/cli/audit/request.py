@@ -77,6 +77,14 @@ class AuditRequest(msgspec.Struct, frozen=True):
     quiet: bool
     verbose: bool
 
+    @property
+    def docs_url(self) -> str:
+        """The address of the documentation that reports link to; empty where reports are redacted:
+        the host name may be the site's own."""
+        if self.redactor is not None:
+            return ""
+        return self.reading.settings.settings.docs_url or ""
+
 
 def request_of(
     options: AuditOptions, targets: list[Target], platforms: PlatformRegistry

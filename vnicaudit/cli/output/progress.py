@@ -33,6 +33,7 @@ class Progress:
         self._clock = clock
         self._started = self._shown = self._waiting_since = clock()
         self._line = Rewritten()
+        self._target, self._target_started = "", self._started
         self._waiting = ""
         self._last: tuple[str, int] | None = None
         self._place = ""
@@ -77,6 +78,8 @@ class Progress:
         """Note that ``domains`` of ``target`` are done."""
         now = self._clock()
         with self._lock:
+            if target != self._target:  # it began when the target before it last had something
+                self._target, self._target_started = target, self._waiting_since
             self._waiting, self._waiting_since, self._last = "", now, (target, domains)
             if not self.is_shown or now - self._started < QUIET_FOR or now - self._shown < EVERY:
                 return
@@ -84,7 +87,7 @@ class Progress:
             self._line.show(self._text(target, domains))
 
     def _text(self, target: str, domains: int) -> str:
-        seconds = max(self._clock() - self._started, QUIET_FOR)
+        seconds = max(self._clock() - self._target_started, QUIET_FOR)
         parts = [count(domains, "domain"), f"{domains / seconds:,.0f}/s"]
         done, total = self._files
         if total is not None:
