@@ -329,6 +329,19 @@ def test_backup_alone_is_a_mistake(folder: Path) -> None:
     assert "--fix" in result.stderr
 
 
+def test_a_name_that_looks_escaped_leads_to_no_other_file(folder: Path) -> None:
+    other = folder / "b-\udcff.xml"
+    old = _XML.format(name="other", queues=4, more="")
+    other.write_text(old)
+    odd = folder / "kept\\x2f..\\x2fb-\udcff.xml"
+    (folder / "kept").mkdir()
+    odd.write_text(old)
+    result = vnicaudit("audit", odd.name, "--fix", *_ONE, cwd=folder)
+    assert result.returncode == 0
+    assert other.read_text() == old
+    assert odd.read_text() == _XML.format(name="other", queues=2, more="")
+
+
 @pytest.mark.parametrize("name", [b"a-\xff.xml", b"a-\\xff.xml", "größe.xml".encode()])
 def test_a_name_in_any_encoding_is_fixed(name: bytes, tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/" + name

@@ -123,7 +123,7 @@ def test_what_the_newer_report_was_not_asked_for_is_not_gone(
     [
         ("--assume-qemu", "7.2", "7.2.0"),
         ("--assume-libvirt", "9.0", "9.0.0"),
-        ("--nova-release", "Caracal", "Caracal (2024.1)"),
+        ("--nova-release", "Caracal", "Caracal (29.0)"),
     ],
 )
 def test_what_was_judged_for_another_release_is_not_gone(
