@@ -125,6 +125,8 @@ class Suppressed(msgspec.Struct, frozen=True):
     """Who answers for it; empty: nobody said."""
     until: str = ""
     """The last day it holds (ISO 8601); empty: for ever."""
+    in_source: bool = False
+    """True where the suppression stands in what it is about: a comment or a domain's metadata."""
 
 
 class Placed(msgspec.Struct, frozen=True):
