@@ -231,6 +231,7 @@ class AuditRun:
         if tally.is_empty and whole and not named:
             kinds = ", ".join(kind.name for kind in self._work.platforms.files)
             tally.notes.append(f"nothing in it is recognised; looked for: {kinds}")
+        tally.passed_over = tally.is_empty and whole and named
 
     def _number_of_files(self, top: str) -> int | None:
         """How many files a target has, where somebody wants to know; None: not counted."""

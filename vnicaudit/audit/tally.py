@@ -41,6 +41,7 @@ class TargetCounts:
         self.aside_count = 0
         self.not_judged: list[NotJudged] = []
         self.not_judged_count = 0
+        self.passed_over = False
 
     def domain(self, domain: Domain) -> None:
         """Count a domain and its NICs."""
@@ -99,6 +100,7 @@ class TargetCounts:
             self.calls,
             tuple(self.not_judged),
             self.not_judged_count,
+            self.passed_over,
         )
 
     def _aside(self) -> list[str]:

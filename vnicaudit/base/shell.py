@@ -5,6 +5,7 @@ A definition says of itself what its UUID and its name are, and anybody may have
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 
@@ -22,6 +23,14 @@ def word(text: str) -> str:
 def path_word(path: str) -> str:
     """A path as one word that is no option."""
     return shlex.quote(f"./{path}" if path.startswith("-") else path)
+
+
+def ascii_word(text: str) -> str:
+    """A text, or a path with bytes that are no UTF-8, as one word of printable ASCII:
+    ``$'a\\012b'``, as bash, ksh and zsh read it."""
+    plain = frozenset(range(0x20, 0x7F)) - frozenset(b"'\\")
+    parts = (chr(byte) if byte in plain else f"\\{byte:03o}" for byte in os.fsencode(text))
+    return f"$'{''.join(parts)}'"
 
 
 def uuid_word(text: str | None) -> str:

@@ -296,7 +296,7 @@ COMMANDS = {
     "history": CommandEntry("Show the stored audits of a fleet.", _history),
     "trend": CommandEntry("Show findings of a fleet over time.", _trend),
     "drift": CommandEntry("Compare two audits of a fleet.", _drift),
-    "diff": CommandEntry("Compare two reports: new and fixed findings.", _diff),
+    "diff": CommandEntry("Compare two reports: findings that are new, worse or gone.", _diff),
     "doctor": CommandEntry("Check what can be audited from this machine.", _doctor),
     "completion": CommandEntry("Print or install shell completion.", _completion),
 }

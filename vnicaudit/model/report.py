@@ -70,7 +70,8 @@ class TargetResult(msgspec.Struct, frozen=True):
     ``unread`` counts all of them (``errors`` keeps the first thousand). ``notes`` say what else
     bears on it: what this user may not see, what could not be joined. ``calls`` counts the calls
     to each API of a cloud. ``not_judged``: parts of files (the first thousand of
-    ``not_judged_count``)."""
+    ``not_judged_count``). ``passed_over``: a named file of which nothing was read, without an error
+    (``--skip-unrecognised``)."""
 
     target: str
     status: Literal["ok", "partial", "failed"]
@@ -83,6 +84,7 @@ class TargetResult(msgspec.Struct, frozen=True):
     calls: dict[str, int] = {}
     not_judged: tuple[NotJudged, ...] = ()
     not_judged_count: int = 0
+    passed_over: bool = False
 
 
 class NicRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +125,8 @@ class Suppressed(msgspec.Struct, frozen=True):
     """Who answers for it; empty: nobody said."""
     until: str = ""
     """The last day it holds (ISO 8601); empty: for ever."""
+    in_source: bool = False
+    """True where the suppression stands in what it is about: a comment or a domain's metadata."""
 
 
 class Placed(msgspec.Struct, frozen=True):
@@ -201,7 +205,8 @@ class ReportRequest(msgspec.Struct, frozen=True):
     ``rules``: ids of those that ran. ``severities`` and ``owners``: empty where all are reported.
     ``baseline``: the file of known findings. ``exclude``: patterns of files. ``changed_since``:
     only files that differ from a Git revision were read. ``servers``: options by which only some
-    servers of a cloud were (``--project mail``).
+    servers of a cloud were (``--project mail``). ``assume_qemu``, ``assume_libvirt`` and
+    ``nova_release``: what it was judged for; empty where nothing was assumed.
     """
 
     rules: tuple[str, ...] = ()
@@ -212,6 +217,10 @@ class ReportRequest(msgspec.Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     changed_since: bool = False
     servers: tuple[str, ...] = ()
+    assume_qemu: str = ""
+    assume_libvirt: str = ""
+    nova_release: str = ""
+    skip_unrecognised: bool = False
 
 
 class RunInfo(msgspec.Struct, frozen=True):

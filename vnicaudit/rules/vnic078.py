@@ -8,8 +8,8 @@ in one section only.
 
 ## Why it matters
 
-oslo.config silently ignores a line that belongs to no option. People who read the file believe that
-it is in effect.
+oslo.config silently ignores an option that no code registers in that section. People who read the
+file believe that it is in effect.
 
 ## Bad
 

@@ -8,8 +8,8 @@ name is missing, added or wrong. Or the section is misspelt, so that no option i
 
 ## Why it matters
 
-oslo.config silently ignores a line that belongs to no option. The setting is not in effect,
-although people who read the file believe that it is.
+oslo.config silently ignores an option that no code registers in that section. The setting is not in
+effect, although people who read the file believe that it is.
 
 ## Bad
 

@@ -259,7 +259,8 @@ def test_from_file_to_finding(tmp_path: Path) -> None:
     path.write_text('[[suppress]]\nrule = "vnic001"\nreason = "old"\nmac = "52-54-00-00-00-00"\n')
     what = domain()
     after = suppressor(*load_settings(str(path)).suppressions).apply(judged(what), what)
-    assert [moved.source for moved in after.suppressed] == [f"{path}:1"]
+    places = [(moved.source, moved.in_source) for moved in after.suppressed]
+    assert places == [(f"{path}:1", False)]
 
 
 def test_metadata_suppresses_in_its_own_domain() -> None:
@@ -268,6 +269,7 @@ def test_metadata_suppresses_in_its_own_domain() -> None:
     assert after.findings == ()
     (moved,) = after.suppressed
     assert (moved.reason, moved.source) == ("the appliance has no driver", IN_METADATA)
+    assert moved.in_source
     assert moved.finding.rule == "VNIC001"
 
 

@@ -309,6 +309,30 @@ def test_backups_are_never_written_over(folder: Path) -> None:
     assert file.read_text() == old
 
 
+def test_the_way_back_is_a_command_whatever_the_name(tmp_path: Path) -> None:
+    old = _XML.format(name="a", queues=4, more="")
+    names = ["line\nbreak.xml", "latin-\udcff.xml", "it's\\.xml", "bidi\u202e.xml"]
+    for name in names:
+        (tmp_path / name).write_text(old)
+    result = vnicaudit("audit", ".", "--fix", "--backup", *_ONE, cwd=tmp_path)
+    assert "Kept a copy of 4 files; the way back:" in result.stderr.splitlines()
+    commands = [line for line in result.stderr.splitlines() if line.startswith("  mv ")]
+    subprocess.run(["bash", "-ec", "\n".join(commands)], check=True)
+    assert sorted(os.listdir(tmp_path)) == sorted(names)
+    assert all((tmp_path / name).read_text() == old for name in names)
+
+
+def test_each_of_many_copies_has_its_way_back_or_is_counted(tmp_path: Path) -> None:
+    for number in range(22):
+        text = _XML.format(name=f"g{number}", queues=4, more="")
+        (tmp_path / f"{number}.xml").write_text(text)
+    (tmp_path / "0.xml.vnicaudit.bak").write_text("older")
+    result = vnicaudit("audit", ".", "--fix", "--backup", *_ONE, cwd=tmp_path)
+    assert result.stderr.count("  mv ") == 20
+    assert "  … 2 more" in result.stderr.splitlines()
+    assert f"  mv {tmp_path}/0.xml.vnicaudit.bak2 {tmp_path}/0.xml" in result.stderr.splitlines()
+
+
 def test_copies_are_passed_over_in_a_folder(folder: Path) -> None:
     (folder / "b.xml.vnicaudit.bak12").write_text(_XML.format(name="b", queues=8, more=""))
     result = vnicaudit("audit", ".", *_ONE, "--fail-on", "never", cwd=folder)
@@ -327,6 +351,19 @@ def test_backup_alone_is_a_mistake(folder: Path) -> None:
     result = vnicaudit("audit", ".", "--backup", cwd=folder)
     assert result.returncode == 2
     assert "--fix" in result.stderr
+
+
+def test_a_name_that_looks_escaped_leads_to_no_other_file(folder: Path) -> None:
+    other = folder / "b-\udcff.xml"
+    old = _XML.format(name="other", queues=4, more="")
+    other.write_text(old)
+    odd = folder / "kept\\x2f..\\x2fb-\udcff.xml"
+    (folder / "kept").mkdir()
+    odd.write_text(old)
+    result = vnicaudit("audit", odd.name, "--fix", *_ONE, cwd=folder)
+    assert result.returncode == 0
+    assert other.read_text() == old
+    assert odd.read_text() == _XML.format(name="other", queues=2, more="")
 
 
 @pytest.mark.parametrize("name", [b"a-\xff.xml", b"a-\\xff.xml", "größe.xml".encode()])

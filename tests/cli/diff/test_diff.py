@@ -118,6 +118,52 @@ def test_what_the_newer_report_was_not_asked_for_is_not_gone(
     assert all(reason in one["reason"] for one in found["findings"] if one["state"] == "unknown")
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "shown"),
+    [
+        ("--assume-qemu", "7.2", "7.2.0"),
+        ("--assume-libvirt", "9.0", "9.0.0"),
+        ("--nova-release", "Caracal", "Caracal (29.0)"),
+    ],
+)
+def test_what_was_judged_for_another_release_is_not_gone(
+    reports: Path, option: str, value: str, shown: str
+) -> None:
+    del reports
+    inside("audit", "guests", option, value, "-o", "other.json")
+    expected = {("unknown", "fixed"), ("still", "same"), ("new", "spoiled")}
+    assert states("old.json", "other.json") == (4, expected)
+    found = json.loads(inside("diff", "old.json", "other.json", "--format", "json").stdout)
+    (one,) = (
+        one
+        for one in found["findings"]
+        if one["finding"]["nic"]["domain"] == "fixed"
+        and one["state"] == "unknown"
+        and one["finding"]["rule"] == "VNIC001"
+    )
+    assert one["reason"] == f"judged for another release ({option}: OLD without, NEW {shown})"
+    inside("audit", "guests", option, value, "-o", "again.json")
+    assert inside("diff", "other.json", "again.json").returncode == 0
+
+
+def test_a_named_file_that_was_passed_over_is_not_gone(reports: Path) -> None:
+    guest = reports / "guests/same.xml"
+    inside("audit", guest, "-o", "before.json")
+    guest.write_text("no definition\n")
+    inside("audit", guest, "--skip-unrecognised", "-o", "after.json")
+    assert states("before.json", "after.json") == (4, {("unknown", "same")})
+
+
+def test_a_configuration_without_a_finding_is_gone(reports: Path) -> None:
+    config = reports / "nova.conf"
+    for value, report in (("300", "before.json"), ("512", "after.json")):
+        config.write_text(f"[libvirt]\nrx_queue_size = {value}\n")
+        inside("audit", config, "--skip-unrecognised", "--select", "VNIC035", "-o", report)
+    done = inside("diff", "before.json", "after.json", "--format", "json")
+    assert done.returncode == 0
+    assert [one["state"] for one in json.loads(done.stdout)["findings"]] == ["gone"]
+
+
 def test_a_rule_that_did_not_run_before_is_new_and_says_so(reports: Path) -> None:
     del reports
     inside("audit", "guests", "--ignore", "VNIC002", "-o", "less.json")

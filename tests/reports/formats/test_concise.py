@@ -15,7 +15,7 @@ qemu:///system: high VNIC020 instance-0000002a/0 virtio without vhost: QEMU copi
 qemu:///system: crash VNIC048 instance-0000002a/0 KeyError: 'mtu'
 domains/broken.xml:3: unread Opening and ending tag mismatch: mac and interface
 qemu+ssh://kvm7/system: unread no answer within 30 s
-Found 4 problems (2 high, 1 medium, 1 low) in 2 of 4 domains, 5 NICs; 1 rule crashed (1 time); 2 of 3 targets could not be read in full
+Found 4 problems (2 high, 1 medium, 1 low) in 2 of 4 domains, 5 NICs; 1 rule crashed (1 time); 2 of 3 targets could not be read in full; 1 finding suppressed, 2 findings known from the baseline
 """  # noqa: E501
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.reports.samples import CLEAN, END, NOVA, OK_END, WEB_01, WEB_UUID, finding, written
 from vnicaudit.model.location import Location
 from vnicaudit.model.refs import HostRef, ImageRef
-from vnicaudit.model.report import Audited
+from vnicaudit.model.report import Audited, Suppressed
 from vnicaudit.reports.writer import Options
 from vnicaudit.text.edits import Replacement, TextPosition
 
@@ -150,6 +150,20 @@ def test_an_accepted_finding_is_a_suppressed_result() -> None:
             "justification": "the guest is OS/2 (vnicaudit.toml)",
         }
     ]
+
+
+@pytest.mark.parametrize(
+    ("in_source", "file", "kind"),
+    [(True, "a.xml", "inSource"), (False, "a.xml", "external"), (True, None, "external")],
+)
+def test_a_suppression_in_the_file_itself_is_in_its_source(
+    in_source: bool, file: str | None, kind: str
+) -> None:
+    accepted = Suppressed(
+        finding(location=Location("d", file)), "agreed", "somewhere", in_source=in_source
+    )
+    [result] = run_of([msgspec.structs.replace(CLEAN, suppressed=(accepted,))])["results"]
+    assert [one["kind"] for one in result["suppressions"]] == [kind]
 
 
 def test_crashes_and_unread_files_are_notifications_of_a_failed_run() -> None:

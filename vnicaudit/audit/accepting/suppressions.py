@@ -253,7 +253,8 @@ def _ref(entry: Suppression) -> Ref:
 
 def _suppressed(finding: Finding, entry: Suppression) -> Suppressed:
     until = "" if entry.until is None else entry.until.isoformat()
-    return Suppressed(finding, entry.reason, entry.source, entry.owner or "", until)
+    in_source = entry.in_metadata or entry.lines is not None
+    return Suppressed(finding, entry.reason, entry.source, entry.owner or "", until, in_source)
 
 
 def _ref_in(entry: Suppression, domain: Domain | None) -> Ref | None:

@@ -29,7 +29,8 @@ from vnicaudit.model.report import PutAside, ReadError
 MAX_BYTES = 64 * 1024 * 1024
 """Larger files are not read (QEMU logs are read from their end)."""
 
-_ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
+_ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
+"""A byte that is not UTF-8, as :func:`shown_path` shows it: never one of ASCII, as ``/`` is."""
 
 PIPE_PATIENCE = 60.0
 """Seconds to wait for a pipe's writer to say something."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 
 _NAMED = 20
 """Refused fixes that are named one by one."""
+_COPIES = 20
+"""Copies of files whose way back is printed."""
 _REPORTED = 10_000
 """Refused fixes that a report has."""
 
@@ -192,7 +193,7 @@ class _FixReport:
         self._problems = self._files = self._refused = self._unsafe = 0
         self._owned: Counter[str] = Counter()
         self._backups = 0
-        self._backup = ""
+        self._copies: list[str] = []
         self._not_fixed: list[NotFixed] = []
 
     def take(self, one: FileFixed) -> None:
@@ -207,7 +208,8 @@ class _FixReport:
         self._unsafe += one.unsafe
         if one.backup:
             self._backups += 1
-            self._backup = one.backup
+            if len(self._copies) < _COPIES:
+                self._copies.append(one.backup)
         if one.error:
             self._tell_refused(f"{one.path}: not fixed: {one.error}")
         for refused in one.refused:
@@ -253,20 +255,37 @@ class _FixReport:
             problems = count(self._problems, "problem")
             _note(f"{would} {problems} in {count(self._files, 'file')}")
         if self._backups:
-            _note(_way_back(self._backups, self._backup))
+            self._say_way_back()
         if self._unsafe:
             _note(f"{self._unsafe:,} more with unsafe fixes (--include-unsafe)")
 
+    def _say_way_back(self) -> None:
+        from vnicaudit.base.wording import count
 
-def _way_back(copies: int, last: str) -> str:
-    """How many copies there are, and the command that brings the last file back."""
+        kept = f"Kept a copy of {count(self._backups, 'file')}; the way back:"
+        commands = list(map(_way_back, self._copies))
+        if self._backups == 1:
+            _note(f"{kept} {commands[0]}")
+            return
+        for line in (kept, *(f"  {command}" for command in commands)):
+            _note(line)
+        if more := self._backups - len(commands):
+            _note(f"  … {more:,} more")
+
+
+def _way_back(copy: str) -> str:
+    """The command that brings the file of a copy back."""
     from vnicaudit.base.new_file import BACKUP
-    from vnicaudit.base.wording import count
 
-    path = last[: last.rindex(BACKUP)]
-    back = f"mv {shlex.quote(last)} {shlex.quote(path)}"
-    which = "the way back" if copies == 1 else "the way back for the last one"
-    return f"Kept a copy of {count(copies, 'file')} (FILE{BACKUP}); {which}: {back}"
+    return f"mv {_word(copy)} {_word(copy[: copy.rindex(BACKUP)])}"
+
+
+def _word(path: str) -> str:
+    """A path as one word of a shell, which nothing in it makes unfit to be printed."""
+    from vnicaudit.base.shell import ascii_word, word
+    from vnicaudit.reports.safe import safe
+
+    return word(path) if safe(path) == path else ascii_word(path)
 
 
 def _note(text: str) -> None:

@@ -225,6 +225,7 @@ def _outputs(
 def _recorded(request: AuditRequest) -> ReportRequest:
     """The request as a report records it: whatever may have kept a finding out of it."""
     options, wanted = request.reading.options, request.finding_filter
+    assumed = request.reading.assumptions
     patterns = {one for each in options.selection.exclusions for one in each.patterns}
     return ReportRequest(
         request.rules,
@@ -235,6 +236,8 @@ def _recorded(request: AuditRequest) -> ReportRequest:
         tuple(sorted(patterns)),
         options.selection.changed is not None,
         tuple(filter(None, str(options.servers).split(", "))),
+        *("" if one is None else str(one) for one in (assumed.qemu, assumed.libvirt, assumed.nova)),
+        skip_unrecognised=options.selection.skip_unrecognised,
     )
 
 

@@ -122,9 +122,9 @@ def _tell_not_judged(results: tuple[TargetResult, ...], request: AuditRequest) -
 
 
 def _tell_filtered(number: int, request: AuditRequest) -> None:
-    """Print how many findings the filters left out, if no report does; a quiet text may not. With
+    """Print how many findings the filters left out, if no report does; a quiet one may not. With
     ``--quiet`` too: it may be why the exit code is 0."""
-    silent = ("text",) if request.quiet else ()
+    silent = ("text", "concise") if request.quiet else ()
     names = [name for name, _place in request.outputs if name not in silent]
     if number and not any(load(name).TELLS_FILTERED for name in names):
         tell(f"{count(number, 'finding')} left out by {options_of(request.finding_filter)}")

@@ -136,6 +136,7 @@ class _Unjudged:
         self._left_out = _left_out(new)
         self._request = new.request
         self._servers = () if old.request is None else old.request.servers
+        self._assumed = _other_versions(old.request, new.request)
         self._targets = {one.target: one for one in new.targets}
         self._skipped: dict[_Subject, list[FileSkipped | FileCrashed]] = {}
         unjudged: list[FileSkipped | FileCrashed] = [*new.skipped, *new.crashed]
@@ -149,6 +150,8 @@ class _Unjudged:
             return f"{finding.location.target} was not read"
         if target.status != "ok":
             return target.error or f"{target.target} was not read whole"
+        if target.passed_over:
+            return f"{target.target} was not read"
         for one in self._skipped.get(_subject(finding), ()):
             is_of = one.rule == finding.rule or one.rule.startswith("*")
             if is_of and one.nic.mac in (None, finding.nic.mac):
@@ -156,6 +159,7 @@ class _Unjudged:
         return (
             _did_not_run(finding, self._request, "NEW")
             or self._not_selected(finding)
+            or self._assumed
             or (_FILTERED if self._left_out else "")
         )
 
@@ -189,6 +193,21 @@ def _did_not_run(finding: FileFinding, asked: ReportRequest | None, name: str) -
     if asked is None or finding.rule.startswith("SUPP") or finding.rule in asked.rules:
         return ""
     return f"{finding.rule} did not run for {name} (--select, --ignore)"
+
+
+def _other_versions(old: ReportRequest | None, new: ReportRequest | None) -> str:
+    """A sentence where two reports were judged for different versions; else empty."""
+    if old is None or new is None:
+        return ""
+    for option, before, after in (
+        ("--assume-qemu", old.assume_qemu, new.assume_qemu),
+        ("--assume-libvirt", old.assume_libvirt, new.assume_libvirt),
+        ("--nova-release", old.nova_release, new.nova_release),
+    ):
+        if before != after:
+            versions = f"OLD {before or 'without'}, NEW {after or 'without'}"
+            return f"judged for another release ({option}: {versions})"
+    return ""
 
 
 def _subject(one: FileFinding | FileSkipped | FileCrashed) -> _Subject:

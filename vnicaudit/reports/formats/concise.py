@@ -12,13 +12,13 @@ from vnicaudit.reports.findings.worst import WorstFindings
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.tally import Tally
-from vnicaudit.reports.wording import closing, message_of, unread_of
+from vnicaudit.reports.wording import accepted_sentence, closing, message_of, unread_of
 from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "concise"
 SUMMARY = "one line per finding, for grep and editors"
 NAMES_NOT_JUDGED = False
-TELLS_FILTERED = False
+TELLS_FILTERED = True
 NEEDS_ROWS = False
 
 
@@ -60,7 +60,8 @@ class _Concise:
         if self._worst is not None and hidden:
             yield f"… {count(hidden, 'more problem')} (--max)\n"
         if not self._options.quiet:
-            yield f"{closing(self._tally, end)}\n"
+            told = filter(None, (closing(self._tally, end), accepted_sentence(end)))
+            yield f"{'; '.join(told)}\n"
 
     def _finding(self, finding: Finding, subject: str) -> str:
         severity = self._paint(finding.severity, finding.severity)

@@ -145,7 +145,9 @@ class _Sarif:
 
     def _suppressed(self, entry: Suppressed, judged: str) -> dict[str, object]:
         reason = safe(f"{entry.reason} ({entry.source})")
-        note = {"kind": "external", "status": "accepted", "justification": reason}
+        in_file = entry.in_source and entry.finding.location.file is not None
+        kind = "inSource" if in_file else "external"  # SARIF 2.1.0, 3.35.2
+        note = {"kind": kind, "status": "accepted", "justification": reason}
         return {**self._result(entry.finding, judged), "suppressions": [note]}
 
     def _crash(self, crashed: Crashed) -> dict[str, object]:
