@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vnicaudit.text import yaml_compose
-from vnicaudit.text.comments import LAST, Form, accepting_comments
+from vnicaudit.text.comments import LAST, Form, accepting_comments, reason_and_settings
 from vnicaudit.text.yaml_comments import yaml_comments
 
 _INI = """\
@@ -98,3 +98,52 @@ def test_words() -> None:
 
 def test_no_more_than_anybody_writes() -> None:
     assert len(accepting_comments("a: 1 # vnicaudit: suppress V1 r\n" * 5000, "yaml")) == 1000
+
+
+def _entries(text: str, form: Form) -> dict[str, tuple[int, int]]:
+    return {
+        dict(one.entry)["rule"]: (one.first, one.last) for one in accepting_comments(text, form)
+    }
+
+
+def test_an_indented_line_of_an_ini_file_is_part_of_the_value_above() -> None:
+    text = "[a]\nb = 1\n  # vnicaudit: suppress V1 r\nc = 2\n# vnicaudit: suppress V2 r\nd = 3\n"
+    assert _entries(text, "ini") == {"V2": (6, 6)}
+
+
+def test_a_comment_at_the_end_of_a_document_is_not_about_the_next_one() -> None:
+    text = "a: 1\n# vnicaudit: suppress V1 r\n---\nb: 2\n"
+    assert _entries(text, "yaml") == {"V1": (LAST + 1, LAST + 1)}
+
+
+def test_what_stands_behind_three_dashes_is_of_the_document() -> None:
+    text = "--- {a: 1}\n# vnicaudit: suppress V1 r\n---\nb: 2\n"
+    assert _entries(text, "yaml") == {"V1": (LAST + 1, LAST + 1)}
+
+
+def test_five_dashes_begin_no_document() -> None:
+    text = "a: 1\n-----\n# vnicaudit: suppress V1 r\nb: 2\n"
+    assert _entries(text, "yaml") == {"V1": (4, 4)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ok; until=2020-01-31;", "ok; UNTIL = 2020-01-31", "ok ; owner=a; until=2020-01-31 ;;"],
+)
+def test_a_date_is_read(text: str) -> None:
+    found = reason_and_settings(text)
+    assert (found["reason"], found["until"]) == ("ok", "2020-01-31")
+
+
+@pytest.mark.parametrize(
+    ("text", "until"),
+    [
+        ("ok; until=2020-01-31; see ticket 5", "until=2020-01-31; see ticket 5"),
+        ("ok; owner=a; until=2020-01-31; ticket=5", "owner=a; until=2020-01-31; ticket=5"),
+        ("ok; until: 2020-01-31", "until: 2020-01-31"),
+        ("ok until=2020-01-31", "until=2020-01-31"),
+        ("ok, mac=52:54:00:00:00:01", "mac=52:54:00:00:00:01"),
+    ],
+)
+def test_a_setting_that_would_be_lost_makes_the_date_invalid(text: str, until: str) -> None:
+    assert reason_and_settings(text)["until"] == until

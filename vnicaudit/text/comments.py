@@ -25,10 +25,11 @@ Form = Literal["ini", "yaml", "code"]
 
 _ENTRY = r"[ \t]*vnicaudit:[ \t]*suppress(?:[ \t]+|$)(.*)"
 _ALONE = re.compile(r"[ \t]*[#;]" + _ENTRY)
+_MARKER = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
 _BEHIND = re.compile(r"[ \t]#" + _ENTRY)
 _COMMENTS: dict[Form, tuple[str, ...]] = {"ini": ("#", ";"), "yaml": ("#",), "code": ("#",)}
-_MARKERS = ("---", "...")
 _SETTINGS = ("until", "owner", "mac")
+_LOOKS_SET = re.compile(r"\b(?:until|owner|mac)\s*(?:=|:\s*\d)", re.IGNORECASE)
 
 
 class CommentEntry(NamedTuple):
@@ -42,16 +43,22 @@ class CommentEntry(NamedTuple):
 
 
 def reason_and_settings(text: str) -> dict[str, str]:
-    """The reason, and behind it settings like ``; until=2027-01-31``."""
-    pieces = text.split(";")
+    """The reason, and behind it settings like ``; until=2027-01-31``. Where what looks like a
+    setting stands inside of the reason, the date is that text, which is none: a suppression that
+    seems to end must not last for ever."""
+    pieces = text.rstrip("; \t").split(";")
     settings: dict[str, str] = {}
     while len(pieces) > 1:
-        name, equals, value = pieces[-1].strip().partition("=")
+        name, equals, value = pieces[-1].partition("=")
+        name = name.strip().lower()
         if not equals or name not in _SETTINGS:
             break
         settings[name] = value.strip()
         pieces.pop()
-    return {"reason": ";".join(pieces).strip(), **settings}
+    reason = ";".join(pieces).strip()
+    if match := _LOOKS_SET.search(reason):
+        settings["until"] = reason[match.start() :]
+    return {"reason": reason, **settings}
 
 
 def accepting_comments(text: str, form: Form) -> tuple[CommentEntry, ...]:
@@ -74,19 +81,20 @@ class _CommentWalk:
     def comments(self) -> Iterator[CommentEntry]:
         """Those that accept findings, with the lines that they are about."""
         for number, line in enumerate(self._lines, 1):
-            text = line.strip()
+            # indented in an INI file, it is part of the value above
+            text = line.rstrip() if self._form == "ini" else line.strip()
             if text.startswith(_COMMENTS[self._form]):
                 if match := _ALONE.match(line):
                     self._waiting.append((number, match[1]))
-            elif self._form == "yaml" and line.startswith(_MARKERS):
+            elif self._form == "yaml" and _MARKER.match(line):
                 if not self._at_top:
                     yield from self._of_document(number - 1)
                     self._first = number
+                if text[3:].lstrip()[:1] not in ("", "#"):
+                    yield from self._of_line(number, line)
             elif text:
                 yield from self._of_line(number, line)
         yield from self._of_document(LAST)
-        # nothing stands below these: they accept nothing, which is reported
-        yield from (_comment(*one, LAST + 1, LAST + 1) for one in self._waiting)
 
     def _of_line(self, number: int, line: str) -> Iterator[CommentEntry]:
         if self._at_top:
@@ -100,6 +108,9 @@ class _CommentWalk:
     def _of_document(self, last: int) -> Iterator[CommentEntry]:
         """Comments at the top of the document that ends here."""
         yield from (_comment(*one, self._first, last) for one in self._top)
+        # nothing stands below these: they accept nothing, which is reported
+        yield from (_comment(*one, LAST + 1, LAST + 1) for one in self._waiting)
+        self._waiting = []
         self._top, self._at_top = [], True
 
 

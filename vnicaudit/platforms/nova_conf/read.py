@@ -106,7 +106,8 @@ def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
     else:
         lines, open_ended = [TemplateLine(line, True, False) for line in written], False
     parser = _OptionParser(lines, written, file, is_kept, certain=not open_ended)
-    comments = tuple(AcceptingComment(file, *one) for one in accepting_comments(text, "ini"))
+    shown = "\n".join(line.text for line in lines)  # without the comments of the template itself
+    comments = tuple(AcceptingComment(file, *one) for one in accepting_comments(shown, "ini"))
     return Parsed(parser.options(), open_ended, parser.compute, parser.rest, comments)
 
 
