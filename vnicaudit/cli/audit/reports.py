@@ -236,7 +236,9 @@ def _recorded(request: AuditRequest) -> ReportRequest:
         tuple(sorted(patterns)),
         options.selection.changed is not None,
         tuple(filter(None, str(options.servers).split(", "))),
-        *("" if one is None else str(one) for one in (assumed.qemu, assumed.libvirt, assumed.nova)),
+        assume_qemu=str(assumed.qemu or ""),
+        assume_libvirt=str(assumed.libvirt or ""),
+        nova_release=str(assumed.nova or ""),
         skip_unrecognised=options.selection.skip_unrecognised,
     )
 
