@@ -30,7 +30,9 @@ def test_a_guest_that_does_not_come_back_from_a_restart_is_rolled_back(
         assert "undoing: the guest has no interface with" in said
         unit = remedy.last()
         assert unit["outcome"] == "rolled-back"
-        assert unit["message"].startswith(f"the guest has no interface with {MAC}: does it have a driver?")
+        assert unit["message"].startswith(
+            f"the guest has no interface with {MAC}: does it have a driver?"
+        )
         assert unit["message"].endswith("; it was put back")
         assert definition(guest) == before
         assert guest.pid != pid
