@@ -10,11 +10,10 @@ import pytest
 from tests.remedy.works import work
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
-from vnicaudit.base.cpu_deadline import FILE_SECONDS, OutOfTime, is_timed
+from vnicaudit.base.cpu_deadline import FILE_SECONDS, is_timed
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.report import Audited
-from vnicaudit.remedy import offered
 from vnicaudit.remedy.files import files_with_changes, fix_files
 from vnicaudit.remedy.offered import OfferedFixes
 from vnicaudit.text.edits import Replacement
@@ -146,21 +145,3 @@ def test_a_file_that_takes_too_long_has_none(tmp_path: Path) -> None:
     path.write_text(_XML.format(nics="".join(_NIC.format(number=n, queues=8) for n in range(200))))
     assert _offered(path, seconds=1e-6) == []
     assert not is_timed()
-
-
-def test_what_was_checked_in_time_is_offered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "two.xml"
-    path.write_text(_TWO)
-    both = _offered(path)
-    answers = iter(["not both", None])
-
-    def late(*_: object) -> str | None:
-        try:
-            return next(answers)
-        except StopIteration:
-            raise OutOfTime from None
-
-    monkeypatch.setattr(offered, "objection", late)
-    assert _offered(path) == both[:1]

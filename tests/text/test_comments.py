@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.text import yaml_compose
+from tests.text.parsers import parser as parser
 from vnicaudit.text.comments import LAST, Form, accepting_comments, reason_and_settings
 from vnicaudit.text.yaml_comments import yaml_comments
 
@@ -73,10 +73,7 @@ def test_lines(text: str, form: Form, lines: dict[str, tuple[int, int, int]], en
     assert {dict(one.entry)["rule"]: one[:3] for one in found} == lines
 
 
-@pytest.mark.parametrize("by_c", [True, False])
-def test_what_stands_in_a_text_is_no_comment(by_c: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not by_c:
-        monkeypatch.setattr(yaml_compose, "_c_parser", lambda: None)
+def test_what_stands_in_a_text_is_no_comment() -> None:
     broken = _TEXTS.index("e: [")
     for text in (_TEXTS[:broken], _TEXTS[:broken] + "---\n" + _TEXTS[broken:]):
         found = yaml_comments(text.encode(), "f")
