@@ -91,7 +91,8 @@ def test_a_lost_host_ends_everything_by_itself(tmp_path: Path) -> None:
         session.start(["sleep", "100"], seconds=60)
         until(lambda: marked(session.folder, "program"), "it sleeps")
         _kill_tree(sshd.process.pid)
-        with pytest.raises(EndpointError, match=r"^ssh://.*: (ssh: connect to host|Connection (reset|closed) by) 127\.0\.0\.1 "):
+        lost = r"^ssh://.*: (ssh: connect to host|Connection (reset|closed) by) 127\.0\.0\.1 "
+        with pytest.raises(EndpointError, match=lost):
             session.run(["true"])
         until(lambda: gone(session.folder), "nothing is left")
 
