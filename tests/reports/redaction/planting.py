@@ -105,10 +105,13 @@ def texts_of(value: object) -> Iterator[str]:
 
 
 def unpacked(text: str) -> str:
-    """A report with what is compressed in it: of a page its data."""
+    """A report with what is compressed in it, in place of the compressed form: of a page its data.
+    That form changes with each run, and spells a word of four letters in one of a hundred."""
     begin, end = '<script type="application/octet-stream" id="data">', "</script>"
-    _, found, rest = text.partition(begin)
+    before, found, rest = text.partition(begin)
     if not found:
         return text
-    data = zlib.decompress(base64.b64decode(rest.partition(end)[0]), wbits=47)
-    return text + data.decode("utf-8", "replace") + data.hex()  # addresses are bytes there
+    packed, _, behind = rest.partition(end)
+    data = zlib.decompress(base64.b64decode(packed), wbits=47)
+    shown = data.decode("utf-8", "replace") + data.hex()  # addresses are bytes there
+    return before + behind + shown
