@@ -58,11 +58,15 @@ class ServerFilter(msgspec.Struct, frozen=True):
         found: dict[str, tuple[str, ...]] = msgspec.structs.asdict(self)
         return {kind: values for kind, values in found.items() if values}
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The filter as command-line options, each with its value."""
+        found = self.values_by_kind.items()
+        return tuple(f"--{kind} {value}" for kind, values in found for value in values)
+
     def __str__(self) -> str:
-        """The filter as command-line options."""
-        return ", ".join(
-            f"--{kind} {one}" for kind, values in self.values_by_kind.items() for one in values
-        )
+        """The options on one line, with commas."""
+        return ", ".join(self.options)
 
 
 class ServerSelection:

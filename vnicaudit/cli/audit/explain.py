@@ -107,7 +107,7 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
     if redactor is not None:
         found = list(map(redactor.record, found))
         results = tuple(map(redactor.record, results))
-    docs_url = "" if redactor is not None else reading.settings.settings.docs_url or ""
+    docs_url = reading.docs_url(redacted=redactor is not None)
     for number, explanation in enumerate(found):
         if options.format == "json":
             emit(explanation_json(explanation, docs_url))

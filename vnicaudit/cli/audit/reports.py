@@ -235,7 +235,7 @@ def _recorded(request: AuditRequest) -> ReportRequest:
         request.baseline_file,
         tuple(sorted(patterns)),
         options.selection.changed is not None,
-        tuple(filter(None, str(options.servers).split(", "))),
+        options.servers.options,
         assume_qemu=str(assumed.qemu or ""),
         assume_libvirt=str(assumed.libvirt or ""),
         nova_release=str(assumed.nova or ""),

@@ -79,11 +79,8 @@ class AuditRequest(msgspec.Struct, frozen=True):
 
     @property
     def docs_url(self) -> str:
-        """The address of the documentation that reports link to; empty where reports are redacted:
-        the host name may be the site's own."""
-        if self.redactor is not None:
-            return ""
-        return self.reading.settings.settings.docs_url or ""
+        """The address of the documentation that reports link to; empty: they do not."""
+        return self.reading.docs_url(redacted=self.redactor is not None)
 
 
 def request_of(

@@ -232,6 +232,11 @@ class ReadingRequest(msgspec.Struct, frozen=True):
     catalogue: Catalogue
     """The rules there are, as the settings want them."""
 
+    def docs_url(self, *, redacted: bool) -> str:
+        """The address of the documentation that reports link to; empty where nobody said it, and
+        for a redacted report: the host name may be the site's own."""
+        return "" if redacted else self.settings.settings.docs_url or ""
+
 
 def reading_of(
     reading: ReadingOptions,

@@ -94,10 +94,10 @@ class EqualFindings(NamedSubjects):
 
     def leading(self, most: int) -> list[tuple[FindingWords, int]]:
         """The most frequent wordings, that of each owner before others, with how many have it."""
-        first: dict[str, FindingWords] = {}
-        for words, _number in self.wordings.most_common():
-            first.setdefault(words.owner, words)
         ordered = self.wordings.most_common()
+        first: dict[str, FindingWords] = {}
+        for words, _number in ordered:
+            first.setdefault(words.owner, words)
         return sorted(ordered, key=lambda one: first[one[0].owner] != one[0])[:most]
 
     @property
