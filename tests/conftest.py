@@ -3,8 +3,10 @@ searches (in CI the same examples each time, never by time: elsewhere it looks f
 which tests are left for ``--long`` (docs/how-to/run-the-tests.md), the seeds of what was drawn,
 which are printed at the end, and what failed, for the last lines of scripts/test.sh."""
 
+import gc
 import os
 import signal
+from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
@@ -50,6 +52,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if not item.get_closest_marker("long")]
+
+
+@pytest.fixture
+def without_collection() -> Iterator[None]:
+    """No garbage collection, for tests of deadlines: hypothesis has a callback of it, and what a
+    signal raises there is lost. The next comes half a second later, after a small test is over."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -140,6 +140,7 @@ def test_a_file_that_is_gone(tmp_path: Path) -> None:
     assert not any(map(fixes.of, findings))
 
 
+@pytest.mark.usefixtures("without_collection")
 def test_a_file_that_takes_too_long_has_none(tmp_path: Path) -> None:
     path = tmp_path / "many.xml"
     path.write_text(_XML.format(nics="".join(_NIC.format(number=n, queues=8) for n in range(200))))

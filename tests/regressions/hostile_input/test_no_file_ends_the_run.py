@@ -111,6 +111,7 @@ def test_what_a_library_raises_costs_its_file(
     assert errors(said) == [("a.odd", f"could not be read ({kind.__name__}); please report this")]
 
 
+@pytest.mark.usefixtures("without_collection")
 def test_a_file_that_takes_too_long_costs_itself(
     folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +161,7 @@ def test_a_worker_that_dies_costs_its_file(
     assert [name for name, _message in errors(said)] == ["a.odd"]
 
 
+@pytest.mark.usefixtures("without_collection")
 def test_the_deadline_counts_reading_alone() -> None:
     """What is done with an item, writing a report say, is never ended in its middle."""
 
@@ -175,6 +177,7 @@ def test_the_deadline_counts_reading_alone() -> None:
     assert got == [1, 2]
 
 
+@pytest.mark.usefixtures("without_collection")
 def test_items_before_the_deadline_are_kept() -> None:
     def items() -> Iterator[int]:
         yield 1
@@ -187,6 +190,7 @@ def test_items_before_the_deadline_are_kept() -> None:
     assert (error.file, "given up" in error.message) == ("f", True)
 
 
+@pytest.mark.usefixtures("without_collection")
 def test_a_late_failure_in_c_costs_no_other_file() -> None:
     """Its signal waits until Python runs again: that was where the clock is stopped, which then
     was not, and the next file was given up in its place, or the run ended."""
@@ -208,6 +212,7 @@ def test_a_late_failure_in_c_costs_no_other_file() -> None:
     assert list(guarded_file("next", next_one(), seconds=30)) == [2]
 
 
+@pytest.mark.usefixtures("without_collection")
 def test_a_deadline_that_is_over_at_once_leaves_no_clock_running() -> None:
     for _times in range(2000):
         with contextlib.suppress(OutOfTime), Deadline(0):

@@ -32,6 +32,7 @@ def test_an_argument_costs_no_more_than_its_length(piece: bytes, tmp_path: Path)
     assert ratio(read, 4096, 8 * 4096, MOST) <= MOST
 
 
+@pytest.mark.usefixtures("without_collection")
 def test_a_process_that_takes_too_long_costs_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,6 +114,7 @@ def test_each_step_of_such_a_file_says_its_own_place(tmp_path: Path) -> None:
     assert goal == text.replace("e1000", "virtio").encode()
 
 
+@pytest.mark.usefixtures("without_collection")
 def test_a_file_that_takes_too_long_costs_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
