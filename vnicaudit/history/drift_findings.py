@@ -35,7 +35,7 @@ class _Problem(NamedTuple):
     message: str
 
 
-class _Interval(NamedTuple):
+class _FindingContent(NamedTuple):
     """As few columns as tell whether something differs."""
 
     id: int
@@ -45,7 +45,7 @@ class _Interval(NamedTuple):
     accepted: int
 
 
-class _Told(NamedTuple):
+class _FindingInterval(NamedTuple):
     """An interval that is in the report, and what names it. ``values``: what a record is made
     of."""
 
@@ -57,8 +57,8 @@ class _Told(NamedTuple):
 
 def finding_drift(connection: Connection, pair: AuditPair) -> list[FindingRecord]:
     """The differences, sorted by state, rule, host and what they are about."""
-    before = _intervals(connection, pair, pair.ended(finding))
-    after = _intervals(connection, pair, pair.begun(finding))
+    before = _contents(connection, pair, pair.held_before(finding))
+    after = _contents(connection, pair, pair.held_after(finding))
     numbers = {one.problem for one in (*before, *after)}
     problems = _problems(connection, pair, sorted(numbers))
     paired = pairing(
@@ -68,7 +68,7 @@ def finding_drift(connection: Connection, pair: AuditPair) -> list[FindingRecord
         )
     )
     changed = dict(_changed(paired, before, after, problems))
-    told = _told(connection, pair, problems, [*changed, *paired.ended, *paired.begun])
+    told = _reported_intervals(connection, pair, problems, [*changed, *paired.ended, *paired.begun])
     records = [finding_record(state, told[number].values) for number, state in changed.items()]
     records += _one_sided(connection, pair, paired, told)
     return sorted(records, key=_order)
@@ -78,13 +78,13 @@ def _order(one: FindingRecord) -> tuple[str, ...]:
     return one.state, one.rule, one.host, one.subject, one.mac or "", one.fingerprint
 
 
-def _intervals(
+def _contents(
     connection: Connection, pair: AuditPair, holds: ColumnElement[bool]
-) -> list[_Interval]:
+) -> list[_FindingContent]:
     f = finding.c
     query = select(f.id, f.host, f.fingerprint, f.problem, f.accepted).where(holds)
     rows = chain.from_iterable(connection.execute(query).partitions(AT_ONCE))
-    return [_Interval._make(row) for row in rows if row[1] in pair.hosts]
+    return [_FindingContent._make(row) for row in rows if row[1] in pair.hosts]
 
 
 def _problems(connection: Connection, pair: AuditPair, ids: list[int]) -> dict[int, _Problem]:
@@ -101,8 +101,8 @@ def _problems(connection: Connection, pair: AuditPair, ids: list[int]) -> dict[i
 
 def _changed(
     paired: Pairing,
-    before: list[_Interval],
-    after: list[_Interval],
+    before: list[_FindingContent],
+    after: list[_FindingContent],
     problems: Mapping[int, _Problem],
 ) -> Iterator[tuple[int, str]]:
     """Intervals that began, and what changed with them."""
@@ -113,7 +113,9 @@ def _changed(
             yield begun, state
 
 
-def _change(old: _Interval, new: _Interval, problems: Mapping[int, _Problem]) -> str | None:
+def _change(
+    old: _FindingContent, new: _FindingContent, problems: Mapping[int, _Problem]
+) -> str | None:
     if bool(old.accepted) != bool(new.accepted):
         return "suppressed" if new.accepted else "unsuppressed"
     if old.problem == new.problem:
@@ -122,9 +124,9 @@ def _change(old: _Interval, new: _Interval, problems: Mapping[int, _Problem]) ->
     return "changed" if (was.severity, was.message) != (now.severity, now.message) else None
 
 
-def _told(
+def _reported_intervals(
     connection: Connection, pair: AuditPair, problems: Mapping[int, _Problem], ids: list[int]
-) -> dict[int, _Told]:
+) -> dict[int, _FindingInterval]:
     f = finding.c
     query = select(f.id, f.host, f.problem, f.opened_as, f.closed_as, f.subject, f.uuid, f.mac)
     query = query.add_columns(f.fingerprint, f.first_seen, f.reopened, f.accepted)
@@ -133,12 +135,14 @@ def _told(
         rows = connection.execute(query.where(f.id.in_(some))).all()
         for number, host, what, opened_as, closed_as, *others in rows:
             values = (*pair.hosts[host], *problems[what], *others)
-            found[number] = _Told((host, others[_MARK]), opened_as, closed_as or "", values)
+            found[number] = _FindingInterval(
+                (host, others[_MARK]), opened_as, closed_as or "", values
+            )
     return found
 
 
 def _one_sided(
-    connection: Connection, pair: AuditPair, paired: Pairing, told: Mapping[int, _Told]
+    connection: Connection, pair: AuditPair, paired: Pairing, told: Mapping[int, _FindingInterval]
 ) -> Iterator[FindingRecord]:
     """Findings that are at one of the audits alone; where one moved is told, not whence."""
     ended = {number: told[number] for number in paired.ended}

@@ -30,7 +30,7 @@ _PLACES = {name: place for place, name in enumerate(NicFacts._fields)}
 Changes = dict[str, tuple[str | int | None, str | int | None]]
 
 
-class _Told(NamedTuple):
+class _NicInterval(NamedTuple):
     """An interval that is in the report: its host's number, and its columns."""
 
     host: int
@@ -40,14 +40,15 @@ class _Told(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """What its course is looked up by."""
+        """The host and the address, which its course is found by."""
         return self.host, self.facts[_PLACES["mac"]]
 
 
 def nic_drift(connection: Connection, pair: AuditPair) -> list[NicRecord]:
     """The differences, sorted by state, host, domain and MAC address."""
     paired = pairing(
-        _keys(connection, pair, pair.ended(nic)), _keys(connection, pair, pair.begun(nic))
+        _keys(connection, pair, pair.held_before(nic)),
+        _keys(connection, pair, pair.held_after(nic)),
     )
     records = [*_changed(connection, pair, paired), *_one_sided(connection, pair, paired)]
     return sorted(records, key=lambda one: (one.state, one.host, one.domain, one.mac or ""))
@@ -73,7 +74,7 @@ def _changed(connection: Connection, pair: AuditPair, paired: Pairing) -> Iterat
     differs = or_(*(old.c[name].is_distinct_from(new.c[name]) for name in COMPARED))
     facts = [side.c[name] for side in (old, new) for name in NicFacts._fields]
     query = select(old.c.id, new.c.id, new.c.host, *facts).where(
-        pair.ended(old), pair.begun(new), differs
+        pair.held_before(old), pair.held_after(new), differs
     )
     no_mac = and_(old.c.mac.is_(None), new.c.mac.is_(None), new.c.nic_index == old.c.nic_index)
     width = len(NicFacts._fields)
@@ -96,7 +97,10 @@ def _changes(old: NicFacts, new: NicFacts) -> Changes:
 
 def _one_sided(connection: Connection, pair: AuditPair, paired: Pairing) -> Iterator[NicRecord]:
     """NICs that are at one of the audits alone; where one moved is told, not whence."""
-    ended, begun = _told(connection, paired.ended), _told(connection, paired.begun)
+    ended, begun = (
+        _reported_intervals(connection, paired.ended),
+        _reported_intervals(connection, paired.begun),
+    )
     unclear = [one.key for one in ended if one.closed_as in CHANGES]
     unclear += [one.key for one in begun if one.opened_as in CHANGES]
     known = courses(connection, pair, nic.c.mac, unclear)
@@ -109,12 +113,12 @@ def _one_sided(connection: Connection, pair: AuditPair, paired: Pairing) -> Iter
         yield _record(how, pair.hosts[one.host], one.facts)
 
 
-def _told(connection: Connection, ids: Sequence[int]) -> list[_Told]:
+def _reported_intervals(connection: Connection, ids: Sequence[int]) -> list[_NicInterval]:
     n = nic.c
     facts = (n[name] for name in NicFacts._fields)
     query = select(n.host, n.opened_as, n.closed_as, *facts)
     return [
-        _Told(host, opened_as, closed_as or "", facts)
+        _NicInterval(host, opened_as, closed_as or "", facts)
         for some in chunks(ids)
         for host, opened_as, closed_as, *facts in connection.execute(query.where(n.id.in_(some)))
     ]

@@ -34,12 +34,12 @@ class AuditPair(NamedTuple):
     hosts: Mapping[int, HostName]
     rules: frozenset[str]
 
-    def ended(self, table: FromClause) -> ColumnElement[bool]:
+    def held_before(self, table: FromClause) -> ColumnElement[bool]:
         """Rows that hold at the first audit, and not at the second."""
         closed = table.c.closed.between(self.before + 1, self.after)
         return and_(closed, table.c.opened <= self.before)
 
-    def begun(self, table: FromClause) -> ColumnElement[bool]:
+    def held_after(self, table: FromClause) -> ColumnElement[bool]:
         """Rows that hold at the second audit, and not at the first."""
         at_after = or_(table.c.closed.is_(None), table.c.closed > self.after)
         return and_(table.c.opened.between(self.before + 1, self.after), at_after)
