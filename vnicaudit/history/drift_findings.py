@@ -68,7 +68,9 @@ def finding_drift(connection: Connection, pair: AuditPair) -> list[FindingRecord
         )
     )
     changed = dict(_changed(paired, before, after, problems))
-    told = _reported_intervals(connection, pair, problems, [*changed, *paired.ended, *paired.begun])
+    told = _reported_intervals(
+        connection, pair, problems, [*changed, *paired.only_before, *paired.only_after]
+    )
     records = [finding_record(state, told[number].values) for number, state in changed.items()]
     records += _one_sided(connection, pair, paired, told)
     return sorted(records, key=_order)
@@ -145,8 +147,8 @@ def _one_sided(
     connection: Connection, pair: AuditPair, paired: Pairing, told: Mapping[int, _FindingInterval]
 ) -> Iterator[FindingRecord]:
     """Findings that are at one of the audits alone; where one moved is told, not whence."""
-    ended = {number: told[number] for number in paired.ended}
-    begun = {number: told[number] for number in paired.begun}
+    ended = {number: told[number] for number in paired.only_before}
+    begun = {number: told[number] for number in paired.only_after}
     unclear = [one.key for one in ended.values() if one.closed_as in CHANGES]
     unclear += [one.key for one in begun.values() if one.opened_as in CHANGES]
     known = courses(connection, pair, finding.c.fingerprint, unclear)

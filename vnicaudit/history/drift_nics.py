@@ -98,8 +98,8 @@ def _changes(old: NicFacts, new: NicFacts) -> Changes:
 def _one_sided(connection: Connection, pair: AuditPair, paired: Pairing) -> Iterator[NicRecord]:
     """NICs that are at one of the audits alone; where one moved is told, not whence."""
     ended, begun = (
-        _reported_intervals(connection, paired.ended),
-        _reported_intervals(connection, paired.begun),
+        _reported_intervals(connection, paired.only_before),
+        _reported_intervals(connection, paired.only_after),
     )
     unclear = [one.key for one in ended if one.closed_as in CHANGES]
     unclear += [one.key for one in begun if one.opened_as in CHANGES]

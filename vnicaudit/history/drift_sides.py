@@ -47,11 +47,11 @@ class AuditPair(NamedTuple):
 
 class Pairing(NamedTuple):
     """Ids of rows. ``changed``: the row that ended -> the row of the same thing that began;
-    ``ended``, ``begun``: of things that are at one of the audits alone."""
+    ``only_before``, ``only_after``: of things that are at one of the audits alone."""
 
     changed: dict[int, int]
-    ended: list[int]
-    begun: list[int]
+    only_before: list[int]
+    only_after: list[int]
 
 
 def pairing(
