@@ -24,7 +24,8 @@ from vnicaudit.remedy.applying.journal.result import Result, done_with
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.journal.unit_head import head_of
 from vnicaudit.remedy.applying.kinds import Drivers
-from vnicaudit.remedy.applying.schedule import PlacedResult, Schedule, side_by_side, why_no_more
+from vnicaudit.remedy.applying.progress import Progress, why_no_more
+from vnicaudit.remedy.applying.schedule import Schedule, side_by_side
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.trial import Trials
 from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
@@ -98,24 +99,32 @@ class Runner:
         return RunResult(current_record(self._found), stopped, silent=silent)
 
     def _go(self, schedule: Schedule) -> str:
-        stopped, units = "", self._found.request.units
+        stopped = ""
         self._finish_open()
-        of_sources = {unit.key for unit in units if self._is_source(unit)}
-        while left := [unit for unit in units if unit.key not in self._results]:
-            self._drivers.leave_all_but({unit.target for unit in left}, self._found.request.id)
-            done = [unit for unit in units if unit.key in self._results]
-            guests = [self._placed(unit) for unit in done if unit.key not in of_sources]
-            sources = [self._results[unit.key] for unit in done if unit.key in of_sources]
+        progress = self._progress(schedule)
+        while progress.targets:
+            self._drivers.leave_all_but(progress.targets, self._found.request.id)
             now = datetime.fromtimestamp(self._drivers.clock.time())
-            if stopped := why_no_more(self._halted, schedule, guests, now, sources):
+            if stopped := why_no_more(self._halted, progress, now):
                 break
-            first = [unit for unit in left if unit.key in of_sources][:1]
-            side_by_side([self._work(unit) for unit in first or schedule.next(left, guests)])
+            units = progress.next()
+            side_by_side([self._work(unit) for unit in units])
+            for unit in units:
+                progress.ended(unit, self._results[unit.key])
         self._journal.write(End(stopped))
         return stopped
 
-    def _placed(self, unit: UnitRequest) -> PlacedResult:
-        return PlacedResult(unit.target, self._results[unit.key])
+    def _progress(self, schedule: Schedule) -> Progress[UnitRequest]:
+        """What is left of the run, and what became of the rest so far."""
+        units = self._found.request.units
+        sources = [unit for unit in units if self._is_source(unit)]
+        of_sources = {unit.key for unit in sources}
+        guests = [unit for unit in units if unit.key not in of_sources]
+        progress = Progress(schedule, guests, sources)
+        for unit in units:
+            if unit.key in self._results:
+                progress.ended(unit, self._results[unit.key])
+        return progress
 
     def _is_source(self, unit: UnitRequest) -> bool:
         return self._drivers.kinds.by_name(unit.kind).sources
