@@ -148,17 +148,24 @@ def _reference(
     seen: Counter[str] = Counter()
     failed = ""
     for unit in units:
-        result = done.get(unit.key)
-        for group in schedule.groups_of(unit.target) if result is not None else ():
-            well[group] += result.outcome in ("applied", "already")
-            seen[group] += result.outcome not in ("refused", "gone")
-            if result.outcome in ("failed", "rolled-back") and seen[group] <= schedule.canary:
+        if unit.key not in done:
+            continue
+        outcome = done[unit.key].outcome
+        for group in schedule.groups_of(unit.target):
+            well[group] += outcome in ("applied", "already")
+            seen[group] += outcome not in ("refused", "gone")
+            if outcome in ("failed", "rolled-back") and seen[group] <= schedule.canary:
                 failed = failed or group or "all"
     left = [unit for unit in units if unit.key not in done]
     for unit in left:
         if any(well[group] < schedule.canary for group in schedule.groups_of(unit.target)):
             return [unit.key], failed
     return [unit.key for unit in left[: schedule.batch]], failed
+
+
+_OUTCOMES: tuple[Outcome, ...] = (
+    *("applied",) * 6, "already", "refused", "gone", "failed",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -170,8 +177,7 @@ def test_counts_say_what_going_through_all_units_says(seed: int) -> None:
     run, done = Progress(schedule, units), dict[str, Result]()
 
     def end(unit: At) -> None:
-        outcome = draw.choice(["applied"] * 6 + ["already", "refused", "gone", "failed"])
-        done[unit.key] = Result(outcome)
+        done[unit.key] = Result(draw.choice(_OUTCOMES))
         run.ended(unit, done[unit.key])
 
     for unit in draw.sample(units, draw.randint(0, 6)):  # of an earlier life of the program
