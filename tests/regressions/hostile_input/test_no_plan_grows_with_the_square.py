@@ -26,7 +26,7 @@ from vnicaudit.remedy.applying.domains.prepare import prepare_file
 from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.journal.run_request import RunLimits
 from vnicaudit.remedy.applying.journal.state import StateFolder
-from vnicaudit.remedy.applying.progress import Progress
+from vnicaudit.remedy.applying.progress import RunProgress
 from vnicaudit.remedy.applying.schedule import Schedule
 from vnicaudit.remedy.planning import diffs, domain_targets
 from vnicaudit.remedy.planning.domains import MOST_NICS, DomainPlanner
@@ -168,11 +168,11 @@ def test_units_of_a_run_are_counted_as_they_end() -> None:
     small, large = units[:400], units
 
     def gone_through(some: list[_Unit]) -> None:
-        run = Progress(Schedule(groups=groups), some)
+        run = RunProgress(Schedule(groups=groups), some)
         while run.targets:
             assert run.stop(datetime(2026, 11, 27)) == ""
             for unit in run.next():
-                run.ended(unit, Result("applied"))
+                run.count(unit, Result("applied"))
 
     assert ratio(gone_through, small, large, DOUBLED**3) <= DOUBLED**3
 

@@ -14,7 +14,7 @@ import pytest
 from vnicaudit.errors import JournalError, SilentError, UsageError
 from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.journal.result import Result
-from vnicaudit.remedy.applying.progress import Progress
+from vnicaudit.remedy.applying.progress import RunProgress
 from vnicaudit.remedy.applying.schedule import Schedule, Window, side_by_side
 
 NOON = datetime(2026, 11, 21, 12, 0)
@@ -42,12 +42,12 @@ def results(*outcomes: Outcome, target: str = "host") -> list[Ended]:
     return [Ended(target, outcome) for outcome in outcomes]
 
 
-def progress(schedule: Schedule, done: list[Ended], left: Sequence[At] = ()) -> Progress[At]:
+def progress(schedule: Schedule, done: list[Ended], left: Sequence[At] = ()) -> RunProgress[At]:
     """A run in which these have ended, and those are left."""
     ended = [At(f"ended {number}", one.target) for number, one in enumerate(done)]
-    made = Progress(schedule, [*ended, *left])
+    made = RunProgress(schedule, [*ended, *left])
     for unit, one in zip(ended, done, strict=True):
-        made.ended(unit, Result(one.outcome))
+        made.count(unit, Result(one.outcome))
     return made
 
 
@@ -101,13 +101,13 @@ FLEET = [At("a", "kvm1"), At("b", "kvm1"), At("c", "kvm2"), At("d", "kvm3"), At(
 
 
 def test_each_group_has_canaries_of_its_own_before_any_batch() -> None:
-    run = Progress(GROUPED, FLEET)
+    run = RunProgress(GROUPED, FLEET)
     order = []
     while run.targets:
         now = run.next()
         order.append("".join(one.key for one in now))
         for one in now:
-            run.ended(one, Result("applied"))
+            run.count(one, Result("applied"))
     assert order == ["a", "c", "d", "e", "b"]  # c is the canary of gpu, e of those in no group
 
 
@@ -129,12 +129,12 @@ def test_a_canary_of_one_group_stops_all_of_them() -> None:
 
 def test_sources_go_first_one_by_one_and_are_no_canaries() -> None:
     images = [At("image", "cloud"), At("flavor", "cloud")]
-    run = Progress(Schedule(batch=2, max_failures=1), LEFT, images)
+    run = RunProgress(Schedule(batch=2, max_failures=1), LEFT, images)
     assert [one.key for one in run.next()] == ["image"]
-    run.ended(images[0], Result("failed"))
+    run.count(images[0], Result("failed"))
     assert run.stop(NOON) == ""
     assert [one.key for one in run.next()] == ["flavor"]
-    run.ended(images[1], Result("failed"))
+    run.count(images[1], Result("failed"))
     assert run.stop(NOON) == "2 failed (--max-failures 1)"
     assert [one.key for one in run.next()] == ["a"]
     assert set(run.targets) == {"host"}
@@ -174,11 +174,11 @@ def test_counts_say_what_going_through_all_units_says(seed: int) -> None:
     groups = {f"kvm{n}": tuple(sorted(draw.sample("ABCD", draw.randint(1, 3)))) for n in range(5)}
     schedule = Schedule(draw.randint(0, 3), draw.randint(1, 4), 99, groups=groups)
     units = [At(str(n), f"kvm{draw.randrange(6)}") for n in range(40)]
-    run, done = Progress(schedule, units), dict[str, Result]()
+    run, done = RunProgress(schedule, units), dict[str, Result]()
 
     def end(unit: At) -> None:
         done[unit.key] = Result(draw.choice(_OUTCOMES))
-        run.ended(unit, done[unit.key])
+        run.count(unit, done[unit.key])
 
     for unit in draw.sample(units, draw.randint(0, 6)):  # of an earlier life of the program
         end(unit)

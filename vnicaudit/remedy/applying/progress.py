@@ -27,11 +27,11 @@ class PlacedUnit(Protocol):
 
     @property
     def key(self) -> str:
-        """Its key, which no other unit has."""
+        """The key that no other unit of the run has."""
 
     @property
     def target(self) -> str:
-        """Where it is."""
+        """The place of the unit."""
 
 
 class _Canary(NamedTuple):
@@ -46,8 +46,8 @@ class _Canary(NamedTuple):
 T = TypeVar("T", bound=PlacedUnit)
 
 
-class Progress(Generic[T]):
-    """The progress of a run of ``units``, in their order. Those that are ``sources`` (images and
+class RunProgress(Generic[T]):
+    """Progress of a run of ``units``, in their order. Those that are ``sources`` (images and
     flavors) go first, one by one; they say nothing of guests: none of them is a canary."""
 
     def __init__(self, schedule: Schedule, units: Iterable[T], sources: Iterable[T] = ()) -> None:
@@ -68,7 +68,7 @@ class Progress(Generic[T]):
         """Where something is left to do; empty: the run is over."""
         return self._targets.keys()
 
-    def ended(self, unit: T, result: Result) -> None:
+    def count(self, unit: T, result: Result) -> None:
         """Count a unit that has ended."""
         self._bad += result.outcome in _BAD
         if self._sources.pop(unit.key, None) is None:
@@ -126,7 +126,7 @@ class Progress(Generic[T]):
         return min(failed)[1] or _ALL if failed else ""
 
 
-def why_no_more(halted: Callable[[], str] | None, progress: Progress[T], now: datetime) -> str:
+def why_no_more(halted: Callable[[], str] | None, progress: RunProgress[T], now: datetime) -> str:
     """Why nothing more is begun; empty where it goes on: first what halts the program, then what
-    the schedule says (:meth:`Progress.stop`)."""
+    the schedule says (:meth:`RunProgress.stop`)."""
     return (halted() if halted is not None else "") or progress.stop(now)

@@ -24,7 +24,7 @@ from vnicaudit.remedy.applying.journal.result import Result, done_with
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.journal.unit_head import head_of
 from vnicaudit.remedy.applying.kinds import Drivers
-from vnicaudit.remedy.applying.progress import Progress, why_no_more
+from vnicaudit.remedy.applying.progress import RunProgress, why_no_more
 from vnicaudit.remedy.applying.schedule import Schedule, side_by_side
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.trial import Trials
@@ -110,20 +110,20 @@ class Runner:
             units = progress.next()
             side_by_side([self._work(unit) for unit in units])
             for unit in units:
-                progress.ended(unit, self._results[unit.key])
+                progress.count(unit, self._results[unit.key])
         self._journal.write(End(stopped))
         return stopped
 
-    def _progress(self, schedule: Schedule) -> Progress[UnitRequest]:
-        """What is left of the run, and what became of the rest so far."""
+    def _progress(self, schedule: Schedule) -> RunProgress[UnitRequest]:
+        """The run as it stands: units that are left, and counts of the others."""
         units = self._found.request.units
         sources = [unit for unit in units if self._is_source(unit)]
         of_sources = {unit.key for unit in sources}
         guests = [unit for unit in units if unit.key not in of_sources]
-        progress = Progress(schedule, guests, sources)
+        progress = RunProgress(schedule, guests, sources)
         for unit in units:
             if unit.key in self._results:
-                progress.ended(unit, self._results[unit.key])
+                progress.count(unit, self._results[unit.key])
         return progress
 
     def _is_source(self, unit: UnitRequest) -> bool:
