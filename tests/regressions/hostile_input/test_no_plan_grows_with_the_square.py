@@ -26,8 +26,8 @@ from vnicaudit.remedy.applying.domains.prepare import prepare_file
 from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.journal.run_request import RunLimits
 from vnicaudit.remedy.applying.journal.state import StateFolder
-from vnicaudit.remedy.applying.progress import RunProgress
 from vnicaudit.remedy.applying.schedule import Schedule
+from vnicaudit.remedy.applying.unit_queue import UnitQueue
 from vnicaudit.remedy.planning import diffs, domain_targets
 from vnicaudit.remedy.planning.domains import MOST_NICS, DomainPlanner
 from vnicaudit.remedy.planning.source import Source
@@ -65,7 +65,7 @@ def test_what_all_steps_have_in_common_is_masked_once(
         texts.append(text)
         return masked(text)
 
-    monkeypatch.setattr("vnicaudit.remedy.planning.diffs.masked", counted)
+    monkeypatch.setattr("vnicaudit.text.secrets.masked", counted)
     diffs._readable.cache_clear()
     result = inside("plan", "guest.xml", "--include-unsafe", cwd=tmp_path)
     assert "40 steps" in result.stdout
@@ -168,7 +168,7 @@ def test_units_of_a_run_are_counted_as_they_end() -> None:
     small, large = units[:400], units
 
     def gone_through(some: list[_Unit]) -> None:
-        run = RunProgress(Schedule(groups=groups), some)
+        run = UnitQueue(Schedule(groups=groups), some)
         while run.targets:
             assert run.stop(datetime(2026, 11, 27)) == ""
             for unit in run.next():

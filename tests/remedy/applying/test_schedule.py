@@ -14,8 +14,8 @@ import pytest
 from vnicaudit.errors import JournalError, SilentError, UsageError
 from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.journal.result import Result
-from vnicaudit.remedy.applying.progress import RunProgress
 from vnicaudit.remedy.applying.schedule import Schedule, Window, side_by_side
+from vnicaudit.remedy.applying.unit_queue import UnitQueue
 
 NOON = datetime(2026, 11, 21, 12, 0)
 
@@ -42,10 +42,10 @@ def results(*outcomes: Outcome, target: str = "host") -> list[Ended]:
     return [Ended(target, outcome) for outcome in outcomes]
 
 
-def progress(schedule: Schedule, done: list[Ended], left: Sequence[At] = ()) -> RunProgress[At]:
+def progress(schedule: Schedule, done: list[Ended], left: Sequence[At] = ()) -> UnitQueue[At]:
     """A run in which these have ended, and those are left."""
     ended = [At(f"ended {number}", one.target) for number, one in enumerate(done)]
-    made = RunProgress(schedule, [*ended, *left])
+    made = UnitQueue(schedule, [*ended, *left])
     for unit, one in zip(ended, done, strict=True):
         made.count(unit, Result(one.outcome))
     return made
@@ -101,7 +101,7 @@ FLEET = [At("a", "kvm1"), At("b", "kvm1"), At("c", "kvm2"), At("d", "kvm3"), At(
 
 
 def test_each_group_has_canaries_of_its_own_before_any_batch() -> None:
-    run = RunProgress(GROUPED, FLEET)
+    run = UnitQueue(GROUPED, FLEET)
     order = []
     while run.targets:
         now = run.next()
@@ -129,7 +129,7 @@ def test_a_canary_of_one_group_stops_all_of_them() -> None:
 
 def test_sources_go_first_one_by_one_and_are_no_canaries() -> None:
     images = [At("image", "cloud"), At("flavor", "cloud")]
-    run = RunProgress(Schedule(batch=2, max_failures=1), LEFT, images)
+    run = UnitQueue(Schedule(batch=2, max_failures=1), LEFT, images)
     assert [one.key for one in run.next()] == ["image"]
     run.count(images[0], Result("failed"))
     assert run.stop(NOON) == ""
@@ -174,7 +174,7 @@ def test_counts_say_what_going_through_all_units_says(seed: int) -> None:
     groups = {f"kvm{n}": tuple(sorted(draw.sample("ABCD", draw.randint(1, 3)))) for n in range(5)}
     schedule = Schedule(draw.randint(0, 3), draw.randint(1, 4), 99, groups=groups)
     units = [At(str(n), f"kvm{draw.randrange(6)}") for n in range(40)]
-    run, done = RunProgress(schedule, units), dict[str, Result]()
+    run, done = UnitQueue(schedule, units), dict[str, Result]()
 
     def end(unit: At) -> None:
         done[unit.key] = Result(draw.choice(_OUTCOMES))

@@ -19,8 +19,8 @@ from vnicaudit.remedy.applying.driver import Prepared
 from vnicaudit.remedy.applying.journal.past_run import unfinished
 from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
-from vnicaudit.remedy.applying.progress import RunProgress, why_no_more
 from vnicaudit.remedy.applying.runner import RunResult, Tell
+from vnicaudit.remedy.applying.unit_queue import UnitQueue, why_no_more
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.hypervisor import Hypervisor
 from vnicaudit.remedy.trusted_uris import check_uri
@@ -89,7 +89,7 @@ class GuestByGuest(ABC):
                     "in the plan, or is a file (vnicaudit plan --nic)"
                 )
         self._units = sorted(units, key=lambda one: not self._was_begun(one))
-        self._progress = RunProgress(context.schedule, self._units)
+        self._queue = UnitQueue(context.schedule, self._units)
 
     def run(self) -> Iterator[Event]:
         """Events of the trials, as they happen. Units that an earlier life of the program began to
@@ -110,14 +110,14 @@ class GuestByGuest(ABC):
 
     def _why_no_more(self) -> str:
         """As in a run of all: its canary and --max-failures hold here, too."""
-        return why_no_more(self._context.halted, self._progress, datetime.now())
+        return why_no_more(self._context.halted, self._queue, datetime.now())
 
     def _applied(self, unit: UnitRequest) -> RunResult:
         """Carry the steps on it out, and count what came of that."""
         steps = self._context.kinds.steps_of(unit, self._steps)
         run = apply(steps, self._text, self._context, self._tell)
         for one in run.run.steps:
-            self._progress.count(unit, Result(one.outcome, one.message))
+            self._queue.count(unit, Result(one.outcome, one.message))
         return run
 
     @contextmanager

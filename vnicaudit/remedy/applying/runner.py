@@ -24,8 +24,8 @@ from vnicaudit.remedy.applying.journal.result import Result, done_with
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.journal.unit_head import head_of
 from vnicaudit.remedy.applying.kinds import Drivers
-from vnicaudit.remedy.applying.progress import RunProgress, why_no_more
 from vnicaudit.remedy.applying.schedule import Schedule, side_by_side
+from vnicaudit.remedy.applying.unit_queue import UnitQueue, why_no_more
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.trial import Trials
 from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
@@ -101,30 +101,30 @@ class Runner:
     def _go(self, schedule: Schedule) -> str:
         stopped = ""
         self._finish_open()
-        progress = self._progress(schedule)
-        while progress.targets:
-            self._drivers.leave_all_but(progress.targets, self._found.request.id)
+        queue = self._queue(schedule)
+        while queue.targets:
+            self._drivers.leave_all_but(queue.targets, self._found.request.id)
             now = datetime.fromtimestamp(self._drivers.clock.time())
-            if stopped := why_no_more(self._halted, progress, now):
+            if stopped := why_no_more(self._halted, queue, now):
                 break
-            units = progress.next()
+            units = queue.next()
             side_by_side([self._work(unit) for unit in units])
             for unit in units:
-                progress.count(unit, self._results[unit.key])
+                queue.count(unit, self._results[unit.key])
         self._journal.write(End(stopped))
         return stopped
 
-    def _progress(self, schedule: Schedule) -> RunProgress[UnitRequest]:
+    def _queue(self, schedule: Schedule) -> UnitQueue[UnitRequest]:
         """The run as it stands: units that are left, and counts of the others."""
         units = self._found.request.units
         sources = [unit for unit in units if self._is_source(unit)]
         of_sources = {unit.key for unit in sources}
         guests = [unit for unit in units if unit.key not in of_sources]
-        progress = RunProgress(schedule, guests, sources)
+        queue = UnitQueue(schedule, guests, sources)
         for unit in units:
             if unit.key in self._results:
-                progress.count(unit, self._results[unit.key])
-        return progress
+                queue.count(unit, self._results[unit.key])
+        return queue
 
     def _is_source(self, unit: UnitRequest) -> bool:
         return self._drivers.kinds.by_name(unit.kind).sources

@@ -1,4 +1,4 @@
-"""How far a run is by its schedule: which units are left, and counts of those that have ended.
+"""The units of a run by its schedule: those that are left, in order, and counts of the others.
 
 Each unit is counted when it ends. To go through all of them before each of ten thousand took longer
 than to change them.
@@ -46,8 +46,8 @@ class _Canary(NamedTuple):
 T = TypeVar("T", bound=PlacedUnit)
 
 
-class RunProgress(Generic[T]):
-    """Progress of a run of ``units``, in their order. Those that are ``sources`` (images and
+class UnitQueue(Generic[T]):
+    """The units of a run, in their order. Those that are ``sources`` (images and
     flavors) go first, one by one; they say nothing of guests: none of them is a canary."""
 
     def __init__(self, schedule: Schedule, units: Iterable[T], sources: Iterable[T] = ()) -> None:
@@ -126,7 +126,7 @@ class RunProgress(Generic[T]):
         return min(failed)[1] or _ALL if failed else ""
 
 
-def why_no_more(halted: Callable[[], str] | None, progress: RunProgress[T], now: datetime) -> str:
+def why_no_more(halted: Callable[[], str] | None, queue: UnitQueue[T], now: datetime) -> str:
     """Why nothing more is begun; empty where it goes on: first what halts the program, then what
-    the schedule says (:meth:`RunProgress.stop`)."""
-    return (halted() if halted is not None else "") or progress.stop(now)
+    the schedule says (:meth:`UnitQueue.stop`)."""
+    return (halted() if halted is not None else "") or queue.stop(now)
