@@ -127,7 +127,8 @@ def test_s390x_has_no_e1000(s390x_guest: GuestFactory) -> None:
         ("vnicaudit-kvm-queues", True, 2),
     ],
 )
-def test_vhost_in_l1(l1: L1, name: str, *, says_vhost: bool, vhost_queues: int) -> None:
+def test_vhost_in_l1(l1_with_guests: L1, name: str, *, says_vhost: bool, vhost_queues: int) -> None:
+    l1 = l1_with_guests
     virsh = ["virsh", "--connect", "qemu:///system"]
     assert l1.run([*virsh, "domstate", name]).output().strip() == "running"
     assert ("<driver name='vhost'" in l1.run([*virsh, "dumpxml", name]).output()) is says_vhost
