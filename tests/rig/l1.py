@@ -25,7 +25,7 @@ RIG = "/srv/rig"
 INBOX_BYTES = 256 * 2**20
 # A whole Debian, emulated, beside other guests.
 BOOT_SECONDS = 900
-_UNWANTED = {".git", ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"}
+_UNWANTED = {".git", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 _FACTS = (Path(__file__).parent / "files/vhost_facts.py").read_text()
 
 
