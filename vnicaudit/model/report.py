@@ -112,6 +112,9 @@ class NicRow(msgspec.Struct, frozen=True, kw_only=True):
     location: Location
     wiring: str | None = None
     """How KubeVirt connects it (docs/how-to/kubevirt.md); null elsewhere."""
+    source: str | None = None
+    """The bridge, network, device or socket it is connected to; null: there is none, or it is not
+    known."""
 
 
 class Suppressed(msgspec.Struct, frozen=True):
