@@ -267,3 +267,11 @@ def test_a_hostile_name_stays_on_its_line() -> None:
 def test_crashes_are_told_and_counted() -> None:
     assert "KeyError: 'mtu'" in written("text", SHORT, stream=[NOVA], end=END)
     assert len(STREAM) > 1
+
+
+def test_guests_of_one_name_are_told_apart() -> None:
+    (one, *_others) = WEB_01.findings
+    elsewhere = replace(one, location=replace(one.location, file="other/web-01.xml"))
+    twins = [replace(WEB_01, findings=(finding,)) for finding in (one, elsewhere)]
+    text = " ".join(written("text", replace(SHORT, width=200), twins).split())
+    assert "on: web-01 (domains/web-01.xml), web-01 (other/web-01.xml)" in text

@@ -56,15 +56,16 @@ class Groups:
     def add(self, audited: Audited) -> None:
         """Take the findings of one."""
         met: set[tuple[str, RuleKey]] = set()
-        place = self._place(audited) if audited.findings else ""
+        common = self._place(audited) if audited.findings else ""
         for finding in audited.findings:
             key = (finding.severity, finding.rule, finding.name)
-            group = self._bounded(" ".join(key) if self._by == "rule" else place)
+            group = self._bounded(" ".join(key) if self._by == "rule" else common)
             same = self._found.setdefault(group, {}).setdefault(key, EqualFindings(self._names))
             same.take(self._wording(finding, audited), finding)
             if (group, key) not in met:
                 met.add((group, key))
-                same.add(audited.subject)
+                place = finding.location.file or audited.target
+                same.add(audited.subject, place, audited.uuid or "")
         for group in {group for group, _key in met}:
             self._scopes.setdefault(group, Counter())[audited.scope] += 1
 
