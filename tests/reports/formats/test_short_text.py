@@ -237,7 +237,7 @@ def test_those_that_are_shown_are_the_worst(view: View) -> None:
 @pytest.mark.parametrize(
     ("by", "title"),
     [("domain", "vm-001 (domains/web-01.xml)  1 problem"), ("owner", "owner libvirt  12 problems"),
-     ("host", "host not told  12 problems in 12 domains")],
+     ("host", "host not told: files in domains  12 problems in 12 domains")],
 )  # fmt: skip
 def test_other_groups_have_a_title(by: str, title: str) -> None:
     text = short([guest(each) for each in range(12)], replace(SHORT, group_by=by))

@@ -3,6 +3,7 @@ to do, once. Memory grows with the groups, which are bounded, and not with the f
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, get_args
@@ -132,7 +133,8 @@ class Groups:
         if audited.scope == by:
             return name_and_id(audited.subject, audited.uuid or "")
         if placed is None and by == "host":
-            return _NOT_TOLD if audited.findings[0].location.file else audited.target
+            file = audited.findings[0].location.file
+            return files_of_a_host(file) if file else audited.target
         if placed is None:
             return _NO_SERVER
         found = {
@@ -142,6 +144,12 @@ class Groups:
             "host": placed.host,
         }.get(by, "")
         return found or _NOT_TOLD
+
+
+def files_of_a_host(file: str) -> str:
+    """What stands for a host where files are read, which do not name theirs: those of one folder
+    are together."""
+    return f"{_NOT_TOLD}: files in {os.path.dirname(file) or '.'}"
 
 
 def _badness(item: tuple[RuleKey, EqualFindings]) -> tuple[int, int, str]:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from vnicaudit.base.wording import count
 from vnicaudit.model.plan import CloudUnit, FileUnit, ServerUnit, Step, StepWords
 from vnicaudit.model.refs import NicRef
+from vnicaudit.reports.findings.grouped import files_of_a_host
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.by_change import names_shown, steps_by_change
 from vnicaudit.reports.plan.of_any import of_any, without_heads
@@ -72,6 +73,8 @@ def _group(step: Step, by: str) -> str:
     unit = step.unit
     if by == "rule":
         return f"rules {', '.join(step.rules)}" if step.rules else "no rule: asked for"
+    if by == "host" and isinstance(unit, FileUnit):
+        return f"host {files_of_a_host(unit.path)}"
     if not isinstance(unit, CloudUnit):
         return f"host {step.target}" if by == "host" else "no server of a cloud"
     if by == "project":
