@@ -19,6 +19,7 @@ def test_a_plan_of_files_is_grouped_by_folder(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.xml").write_text(SLOW)
     done = inside("plan", tmp_path, "--include-unsafe", "--group-by", "host")
-    titles = [line for line in done.stdout.splitlines() if line.startswith("host ")]
+    lines = done.stdout.splitlines()
+    titles = [line.partition("  ")[0] for line in lines if line.startswith("host ")]
     folders = [str(tmp_path / folder) for folder in ("kvm1", "kvm2")]
-    assert titles == [f"host not told: files in {each}  1 step, 1 kind" for each in folders]
+    assert titles == [f"host not told: files in {each}" for each in folders]
