@@ -126,7 +126,7 @@ class _CommentWalk:
 
 
 def _entry(match: re.Match[str] | None) -> _Entry:
-    """What a comment says; empty where it is about something else."""
+    """The words of a comment by their kind; empty where it is about something else."""
     if match is None:
         return ()
     word, text = match[1], match[2].strip()

@@ -168,8 +168,8 @@ class Suppressor:
     def _apply_comments(
         self, audited: Audited, own: OwnTexts, domain: Domain | None
     ) -> tuple[Audited, list[Finding]]:
-        """What is wrong with comments is told with the first description of a file, which of them
-        are not needed with the last."""
+        """Return the judgement without the findings that comments accept, and findings about these:
+        invalid ones with the first description of a file, unused ones with the last."""
         first = own.comments[0]
         comments = self._comments
         if comments is None or first.reporter or not comments.is_of(own.comments):

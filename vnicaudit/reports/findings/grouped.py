@@ -147,8 +147,7 @@ class Groups:
 
 
 def files_of_a_host(file: str) -> str:
-    """What stands for a host where files are read, which do not name theirs: those of one folder
-    are together."""
+    """The group of a file, which does not name its host: those of one folder are together."""
     return f"{_NOT_TOLD}: files in {os.path.dirname(file) or '.'}"
 
 
