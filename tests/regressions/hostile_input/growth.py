@@ -44,9 +44,7 @@ def _once(call: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def exact(
-    call: Callable[[], object], rounds: int = _ROUNDS, seconds: float = _LEAST
-) -> float:
+def exact(call: Callable[[], object], rounds: int = _ROUNDS, seconds: float = _LEAST) -> float:
     """As :func:`cost`, each round so many calls that a coarse clock can tell."""
     return min(_many(call, seconds) for _round in range(rounds))
 
