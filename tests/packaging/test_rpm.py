@@ -1,5 +1,5 @@
-"""An RPM is built by the spec file, of the source distribution and the wheel of a release. What only
-Fedora and RHEL have for it is in ``rpm.macros``."""
+"""An RPM is built by the spec file, of the source distribution and the wheel of a release. For the
+macros that only Fedora and RHEL have, ``rpm.macros`` stands in."""
 
 from __future__ import annotations
 
