@@ -3,6 +3,7 @@ macros that only Fedora and RHEL have, ``rpm.macros`` stands in."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ def package(released: Release, tmp_path_factory: pytest.TempPathFactory) -> Path
     top = tmp_path_factory.mktemp("rpm")
     (top / "SOURCES").mkdir()
     shutil.copy(released.file("*.tar.gz"), top / "SOURCES")
+    before = len(list(importlib.metadata.distributions(name="vnicaudit")))
     done = subprocess.run(
         ["rpmbuild", "-bb", "--nodeps", "--quiet",
          "--load", str(Path(__file__).with_name("rpm.macros")),
@@ -35,6 +37,8 @@ def package(released: Release, tmp_path_factory: pytest.TempPathFactory) -> Path
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
+    after = len(list(importlib.metadata.distributions(name="vnicaudit")))
+    assert after == before, "pip removes what is installed where these tests run"
     (found,) = (top / "RPMS" / "noarch").glob("*.rpm")
     return found
 
