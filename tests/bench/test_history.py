@@ -187,7 +187,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(JournalError) as error:
             write()
         assert str(error.value) == (
-            f"{kept.folder}/{name} cannot be written (No space left on device): nothing more was "
-            "done; run this again when it can"
+            f"{kept.folder}/{name} cannot be written (No space left on device): stopped "
+            "there; run this again when it can be written"
         )
     assert kept.head() == result(kept.id)

@@ -232,7 +232,7 @@ def test_a_full_disk(off: Guest, remedy: Remedy, small_disk: SmallDisk, tmp_path
             break
         full += 1
         assert ended.code == 5, ended
-        assert "cannot be written (No space left on device): nothing more was done" in ended.said
+        assert "cannot be written (No space left on device): stopped there" in ended.said
         private(remedy.state)
         free(remedy.state)
         small_disk.make_room()

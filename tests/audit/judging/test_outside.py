@@ -144,7 +144,7 @@ def test_nothing_is_loaded_that_everybody_may_write(
     place.chmod(place.stat().st_mode | 0o002)
     where = folder / "acme001.py" if what.endswith(".py") else place.resolve()
     assert refused(folder) == (
-        f"{where}: no rules are loaded from there, for it may be written by everybody"
+        f"{where}: no rules are loaded from there, for it is writable by everyone"
     )
 
 

@@ -110,5 +110,5 @@ def test_a_cloud_is_what_its_platform_says_not_what_begins_like_one() -> None:
     assert not is_cloud("other:prod", every_platform().targets)
     wanted = ServerFilter(project=("web",))
     check_filters(wanted, ["other:prod"], kinds)
-    with pytest.raises(UsageError, match="no target is one"):
+    with pytest.raises(UsageError, match="no target is a cloud"):
         check_filters(wanted, ["other:prod"], every_platform().targets)

@@ -38,7 +38,7 @@ vcpus = [1, 2]
 
 [states]
 plain = "as shipped"
-"querylog+dsc" = "all on"
+    "querylog+dsc" = "all on"
 
 [[workload]]
 engine = "talk"
@@ -249,7 +249,7 @@ MISTAKES = {
     ),
     "an engine of earlier versions": (
         MINIMAL.replace("talk", "uperf"),
-        '3: engine: there is no engine \'uperf\' any more: engine = "rr" has the same patterns',
+        "3: engine: engine 'uperf' no longer exists: engine = \"rr\" has the same patterns",
     ),
     "no pattern of that name": (
         MINIMAL.replace('"tcp"', '"tcq"'),

@@ -130,7 +130,7 @@ class TestAudit:
     def test_nothing_is_fixed_in_a_cloud(self, option: str) -> None:
         result = inside("audit", TARGET, option)
         assert result.returncode == 2
-        assert "--fix and --diff are for files" in result.stderr
+        assert "--fix and --diff work on files only" in result.stderr
 
     def test_what_is_accepted_by_project(self, tmp_path: Path) -> None:
         (tmp_path / "vnicaudit.toml").write_text(

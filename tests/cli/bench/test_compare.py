@@ -125,7 +125,7 @@ def test_what_must_not_be_compared(
 def test_arms_are_two(tmp_path: Path, arms: str) -> None:
     done = inside("bench", "compare", *files(tmp_path), "--arms", arms)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"Error: --arms '{arms}': it is A,B, one arm of each\n"
+    assert done.stderr == f"Error: --arms '{arms}': expected A,B, one arm of each measurement\n"
 
 
 def test_a_file_that_is_none(tmp_path: Path) -> None:

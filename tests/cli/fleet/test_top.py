@@ -123,7 +123,7 @@ def test_a_reading_that_is_damaged_is_named_and_left_out(state: Path) -> None:
     file.write_bytes(file.read_bytes()[:-3])
     result = inside("fleet", "top", "--state", state)
     assert result.returncode == 0
-    assert "Note: the reading of kvm1 is left out" in result.stderr
+    assert "Note: kvm1 is left out, as its stored reading cannot be used" in result.stderr
     assert "1 of 1 change, for 1 problem on 1 of 2 hosts" in result.stdout
 
 

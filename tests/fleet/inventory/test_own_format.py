@@ -124,5 +124,5 @@ def test_aliases_that_expand_without_end_are_refused(tmp_path: Path) -> None:
     bomb = "a: &a [x, x]\n" + "".join(
         f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(9)
     )
-    with pytest.raises(UsageError, match="values, aliases followed"):
+    with pytest.raises(UsageError, match="values, with aliases expanded"):
         inventory(tmp_path, bomb, "f.yaml")

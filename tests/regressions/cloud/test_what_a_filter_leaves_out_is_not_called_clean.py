@@ -197,7 +197,7 @@ def test_without_a_cloud_it_is_said(command: str, tmp_path: Path) -> None:
     (tmp_path / "one.xml").write_text(E1000, "utf-8")
     result = inside(command, "one.xml", "--host", "cmp1")
     assert result.returncode == 2
-    assert "--host is for servers of a cloud (openstack:CLOUD), and no target is one" in (
+    assert "--host is for clouds only, and no target is a cloud (openstack:CLOUD)" in (
         result.stderr
     )
 

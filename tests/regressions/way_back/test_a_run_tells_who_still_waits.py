@@ -150,7 +150,7 @@ def test_to_restore_is_for_whole_definitions(world: World, capsys: Capture) -> N
     first = runs(str(world.folder))[0].id
     words = ["--restore", "--nic", "52:54:00:00:01:01", "--yes", "--state", str(world.folder)]
     assert run(["rollback", first, *words], world.wiring) == 2
-    assert "without --nic" in capsys.readouterr().err
+    assert "--restore cannot be used with --nic" in capsys.readouterr().err
 
 
 def test_an_original_that_was_edited_is_not_put_back(world: World, capsys: Capture) -> None:

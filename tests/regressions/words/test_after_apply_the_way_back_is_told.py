@@ -78,14 +78,16 @@ def test_what_was_taken_back_of_a_way_back_is_applied_again(capsys: Capture) -> 
 def test_a_plan_of_what_is_not_there_is_not_to_be_applied_next(capsys: Capture) -> None:
     assert run(["plan", "nosuch.xml", "-o", "p.json"]) == 4
     told = capsys.readouterr().err
-    assert "Written to p.json: nothing in it to apply\n" in told
+    assert "Written to p.json: there is nothing to apply\n" in told
     assert "next:" not in told
 
 
 def test_a_plan_that_could_not_be_read_whole_says_so(capsys: Capture) -> None:
     assert run(["plan", "a.xml", "nosuch.xml", "-o", "p.json"]) == 4
     told = capsys.readouterr().err
-    assert "Written to p.json (not all targets could be read); next: vnicaudit apply p.json" in told
+    assert (
+        "Written to p.json (some targets could not be read); next: vnicaudit apply p.json" in told
+    )
 
 
 def test_a_blocked_step_is_not_counted_as_safe() -> None:
@@ -113,7 +115,9 @@ def test_a_plan_of_what_is_not_there_does_not_replace_a_good_one(
     capsys.readouterr()
     assert run(["plan", "nosuch.xml", "-o", "p.json"]) == 4
     told = capsys.readouterr().err
-    assert "p.json is left as it was: not all targets could be read, and this plan would" in told
+    assert (
+        "p.json was not overwritten: some targets could not be read, and the new plan would" in told
+    )
     assert (here / "p.json").read_bytes() == good
     (here / "p.json").write_bytes(b"something else")
     assert run(["plan", "nosuch.xml", "-o", "p.json"]) == 2

@@ -125,7 +125,7 @@ def test_a_journal_that_cannot_be_written_ends_the_run_before_anything_is_done(
 
     with monkeypatch.context() as full:
         full.setattr(os, "write", fails)
-        with pytest.raises(JournalError, match=r"No space left on device\): nothing more was done"):
+        with pytest.raises(JournalError, match=r"No space left on device\): stopped there"):
             world.apply(world.steps, world.context())
     assert world.calls == []
     done = world.apply(world.steps, world.context())

@@ -166,7 +166,7 @@ def _tell_next(run: RunRecord, kinds: KindTable, options: RemedyOptions) -> None
     if waiting:
         more = f" and {len(waiting) - _NAMED:,} more" if len(waiting) > _NAMED else ""
         names = f"{', '.join(waiting[:_NAMED])}{more}"
-        tell(safe(f"Waiting to be powered off and on: {names}"))
+        tell(safe(f"Waiting for a power cycle (power off, then on): {names}"))
         tell(f"Check later: {_follow_up(f'runs --verify {run.id}', run, kinds, options)}")
     if any(unit.outcome == "applied" and unit.undone_by is None for unit in run.steps):
         again = "Undo the rollback" if run.kind == "rollback" else "Undo"

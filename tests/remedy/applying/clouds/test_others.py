@@ -121,7 +121,7 @@ def test_it_is_deleted_in_the_middle(make_cloud: MakeCloud, when: int, *, says_k
     assert (unit.outcome == "gone") is (unit.outcome != "applied")
     assert (unit.outcome == "gone") or when > 8
     if unit.outcome == "gone":
-        assert unit.message == f"there is no server {first.id} any more: nothing is left to do"
+        assert unit.message == f"server {first.id} no longer exists: nothing is left to do"
     assert (other.outcome, second.model) == ("applied", "virtio")
     assert {run.outcome for run in runs(str(world.folder))} == {"done"}
 
