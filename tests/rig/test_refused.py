@@ -155,9 +155,10 @@ def test_another_plan_waits_until_the_first_is_finished(off: Guest, remedy: Reme
     ended = do(remedy, "apply", other)
     assert ended.code == 5
     assert (
-        f"Error: run {unfinished['id']} is unfinished on {off.name}: finish it (its plan again), "
-        f"or undo it (vnicaudit rollback {unfinished['id']} --state {remedy.state})" in ended.said
-    )
+        f"Error: run {unfinished['id']} is unfinished on {off.name}: finish it (apply its "
+        f"plan again), or undo it (vnicaudit rollback {unfinished['id']} --state "
+        f"{remedy.state})"
+    ) in ended.said
     assert do(remedy, "apply", plan).code == 0
     assert do(remedy, "apply", other).code == 0
     assert [run["outcome"] for run in remedy.runs()] == ["done", "done"]

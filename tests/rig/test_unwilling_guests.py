@@ -31,7 +31,7 @@ def test_a_guest_that_does_not_come_back_from_a_restart_is_rolled_back(
         unit = remedy.last()
         assert unit["outcome"] == "rolled-back"
         assert unit["message"].startswith(
-            f"the guest has no interface with {MAC}: does it have a driver?"
+            f"the guest has no interface with {MAC}: does it have the driver?"
         )
         assert unit["message"].endswith("; it was put back")
         assert definition(guest) == before
@@ -53,8 +53,8 @@ def test_a_guest_that_does_not_take_the_new_device_gets_the_old_one(
         assert unit["outcome"] == "rolled-back"
         # a device that is plugged is waited for no longer, whatever the guest's deadline
         assert unit["message"] == (
-            f"the guest has no interface with {MAC} after 30 s: does it have a driver?; it was put "
-            "back"
+            f"the guest has no interface with {MAC} after 30 s: does it have the driver?; "
+            "it was put back"
         )
         assert (definition(guest), guest.pid) == (before, pid)
         guest.wait_for_dns()
@@ -71,8 +71,8 @@ def test_a_guest_that_does_not_shut_down(x86_guest: GuestFactory, remedy: Remedy
         words = ("--mode", "restart", "--guest-deadline", "8", "--deadline", "5")
 
         said = remedy.apply(plan, *words, code=5)
-        assert "shutting down by its agent" in said
-        assert "shutting down by its power button" in said
+        assert "shutting down through its agent" in said
+        assert "shutting down through its power button" in said
         unit = remedy.last()
         assert unit["outcome"] == "failed"
         assert unit["message"] == (

@@ -21,7 +21,7 @@ def facts(file: str, rx: str = "512") -> NodeFacts:
     return NodeFacts(file, (("rx_queue_size", rx),))
 
 
-WHY = ": [DEFAULT] host in it, or else its folder, has to have just this name"
+WHY = ": [DEFAULT] host in the file, or else its folder, must have exactly this name"
 
 
 @pytest.mark.parametrize(
@@ -30,11 +30,11 @@ WHY = ": [DEFAULT] host in it, or else its folder, has to have just this name"
         ((), ""),
         (
             (node("/n/a.conf", "cmp1.example"),),
-            f"nova.conf of cmp1.example is not this host's (cmp1){WHY}",
+            f"nova.conf of cmp1.example is not for this host (cmp1){WHY}",
         ),
         (
             (node("/n/cmp1.example/nova.conf"),),
-            f"/n/cmp1.example/nova.conf is not this host's (cmp1){WHY}",
+            f"/n/cmp1.example/nova.conf is not for this host (cmp1){WHY}",
         ),
         (
             (
@@ -46,7 +46,7 @@ WHY = ": [DEFAULT] host in it, or else its folder, has to have just this name"
         ),
         (
             (node("/a.conf", "cmp1"), node("/b.conf", "cmp1", rx="256")),
-            "several nova.conf are of cmp1, and say different things",
+            "several different nova.conf belong to cmp1",
         ),
     ],
 )
@@ -62,8 +62,8 @@ def test_why_a_host_of_two_clouds_has_none() -> None:
     for cloud in ("openstack:b", "openstack:a"):
         nodes.meet("cmp1", cloud)
     assert nodes.unknown_reason("cmp1") == (
-        "openstack:a, openstack:b each have a host called cmp1, and whose nova.conf that is is not "
-        "known: give one cloud at a time"
+        "openstack:a, openstack:b each have a host named cmp1, so it is unclear whose "
+        "nova.conf this is: name one cloud at a time"
     )
 
 
@@ -163,8 +163,10 @@ def test_a_host_of_two_clouds_is_of_neither() -> None:
     assert list(nodes.notes()) == [
         (
             "nodes",
-            "/n/nova.conf: not joined with the servers of its host: openstack:a, openstack:b each "
-            "have a host called cmp1; give one cloud at a time",
+            (
+                "/n/nova.conf: not used for the servers of its host, because openstack:a, "
+                "openstack:b each have a host named cmp1; name one cloud at a time"
+            ),
         )
     ]
 

@@ -115,17 +115,19 @@ def test_no_libvirt_installed_here() -> None:
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        ({"guest-exec": 7}, "the guest's agent answered guest-exec with no object"),
-        ({"guest-exec-status": []}, "the guest's agent answered guest-exec-status with no object"),
+        ({"guest-exec": 7}, "the guest's agent did not answer guest-exec with an object"),
+        ({"guest-exec-status": []}, (
+            "the guest's agent did not answer guest-exec-status with an object"
+        )),
         ({"guest-exec-status": {"exited": True}}, "there was no answer (code 255)"),
         ({"guest-exec-status": {"exited": True, "exitcode": 0, "out-truncated": True}},
-         "the guest's agent cut off an answer"),
+         "the guest's agent sent an incomplete answer"),
         ({"guest-exec-status": {"exited": True, "exitcode": 0, "out-data": "x"}},
-         "the guest's agent sent output that is none"),
+         "the guest's agent sent invalid output"),
         ({"guest-exec-status": {"exited": True, "exitcode": 0, "out-data": "ä"}},
-         "the guest's agent sent output that is none"),
+         "the guest's agent sent invalid output"),
         ({"guest-exec-status": {"exited": True, "exitcode": 0, "out-data": {"a": 1}}},
-         "the guest's agent sent output that is none"),
+         "the guest's agent sent invalid output"),
         ({"guest-exec-status": {
             "exited": True, "exitcode": "0",
             "err-data": base64.b64encode(b"\x1b[2Jsh: no\n").decode()}},

@@ -222,7 +222,7 @@ def test_a_port_of_a_switch(trial: Trial) -> None:
 
 def test_a_nic_that_is_not_planned(trial: Trial) -> None:
     trial.goal = trial.goal.replace(OLD.encode(), b"52:54:00:00:00:07")
-    _refused(trial, f"^{OLD} is not one NIC of the definition$")
+    _refused(trial, f"^the definition does not have exactly one NIC {OLD}$")
 
 
 def test_what_stays_undecided_was_never_made() -> None:

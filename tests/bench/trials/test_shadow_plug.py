@@ -158,7 +158,7 @@ def test_a_guest_without_a_driver(world: World, tmp_path: Path) -> None:
 
 def test_a_guest_that_does_not_give_it_up(world: World, tmp_path: Path) -> None:
     world.stubborn = True
-    with pytest.raises(GuestError, match=f"did not give {SHADOW} up within 30 s"):
+    with pytest.raises(GuestError, match=f"did not release {SHADOW} within 30 s"):
         trial(world, tmp_path)
     assert notes(tmp_path) == [SHADOW]
     clean_up(world, tmp_path)

@@ -193,7 +193,7 @@ class TestExplain:
             "rx_queue_size 1024 ← wins",
             "What Nova keeps openstack:prod",
             "hw_vif_model virtio ← wins",
-            "libvirt definition not known: give its host as qemu+ssh://cmp1/system",
+            "libvirt definition not known: add its host as a target: qemu+ssh://cmp1/system",
             "rx 1024 rx_queue_size in nova.conf of its host",
         ):
             assert words in text

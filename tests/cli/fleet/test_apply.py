@@ -231,7 +231,7 @@ def test_ctrl_c_leaves_the_lock_where_something_is_half_done(
     assert process.returncode == 130
     is_half_done = half_done(state, hosts[1])
     assert (hosts[1].lock_text() != "") == is_half_done
-    assert ("it stays locked: a change is half done there" in said) == is_half_done
+    assert ("it stays locked: a change there is unfinished" in said) == is_half_done
     assert [hosts[0].lock_text(), hosts[2].lock_text()] == ["", ""]
     done = inside(*words)
     assert done.returncode == 0, done.stderr

@@ -95,8 +95,8 @@ def test_what_is_said(here: Path, capsys: Capture) -> None:
     assert f" applied a 52:54:00:00:00:01 {here}/a.xml " in " ".join(shown.out.split())
     (run_id,) = os.listdir(here / "state" / "runs")
     assert shown.err == (
-        "a: applied: changed on disk; libvirt uses it once it is loaded (virsh define)\n"
-        f"Undo: vnicaudit rollback {run_id} --state {here}/state\n"
+        "a: applied: changed on disk; libvirt uses it after virsh define\nUndo: vnicaudit "
+        f"rollback {run_id} --state {here}/state\n"
     )
 
 
@@ -146,7 +146,7 @@ def test_other_names_of_the_file_would_keep_the_old_text(here: Path, capsys: Cap
     planned()
     assert apply() == 5
     words = " ".join(capsys.readouterr().out.split())
-    assert f"failed a 52:54:00:00:00:01 {here}/a.xml the file was left as it is: " in words
+    assert f"failed a 52:54:00:00:00:01 {here}/a.xml the file was not changed: " in words
     assert (here / "a.xml").read_text() == E1000
 
 
@@ -160,7 +160,7 @@ def test_a_file_that_may_not_be_written(
         os, "access", lambda path, mode: not path.endswith("a.xml") and may(path, mode)
     )
     assert apply() == 5
-    assert "the file was left as it is: the file is read-only" in capsys.readouterr().out
+    assert "the file was not changed: the file is read-only" in capsys.readouterr().out
     assert (here / "a.xml").read_text() == E1000
 
 
@@ -391,7 +391,7 @@ def _set(path: str, value: object) -> Edit:
     return edit
 
 
-_DISAGREES = "step 1: the change is not what its diff shows: make a new plan"
+_DISAGREES = "step 1: the change does not match its diff: make a new plan"
 
 
 @pytest.mark.parametrize(
@@ -403,7 +403,7 @@ _DISAGREES = "step 1: the change is not what its diff shows: make a new plan"
         (_set("diff", ""), _DISAGREES),
         (_set("place", "/domain/devices/interface[2]"), _DISAGREES),
         (_set("place", "/domain/devices/interface[3]"), "the <interface> is not found again"),
-        (_set("place", None), "step 1 does not say where in the file"),
+        (_set("place", None), "step 1 has no place in the file: make a new plan"),
         (_set("place", "//interface"), "the NIC is no <interface>"),
         (_set("changes.0.new", "a'/><x y='"), "cannot be a value of model"),
     ],
@@ -486,8 +486,8 @@ def test_what_is_blocked_is_said_and_not_done(here: Path, capsys: Capture) -> No
     capsys.readouterr()
     assert apply() == 5
     assert capsys.readouterr().err == (
-        "Not applied: step 1, a 52:54:00:00:00:01: the definition is Nova's, which rewrites it: "
-        "change it there, not here\n"
+        "Not applied: step 1, a 52:54:00:00:00:01: the definition belongs to Nova, which "
+        "rewrites it: change it there, not here\n"
     )
     assert not (here / "state").exists()
 
@@ -498,7 +498,7 @@ def test_unsafe_steps_are_for_those_who_ask_again(here: Path, capsys: Capture) -
     capsys.readouterr()
     assert apply() == 5
     assert capsys.readouterr().err.startswith(
-        "Not applied: step 1, a 52:54:00:00:00:01: unsafe: the guest may not call it ens3 any more"
+        "Not applied: step 1, a 52:54:00:00:00:01: unsafe: the guest may no longer name it ens3"
     )
     assert "e1000" in (here / "a.xml").read_text()
     assert apply("--include-unsafe") == 0
@@ -524,8 +524,8 @@ def test_a_file_has_no_guest_to_restart(here: Path, capsys: Capture, mode: str) 
     capsys.readouterr()
     assert apply("--mode", mode) == 5
     assert capsys.readouterr().err == (
-        f"Not applied: step 1, a 52:54:00:00:00:01: not possible with --mode {mode}: a file "
-        "is only read when it is defined (virsh define)\n"
+        f"Not applied: step 1, a 52:54:00:00:00:01: not possible with --mode {mode}: "
+        "libvirt reads a file only when it is defined (virsh define)\n"
     )
     assert (here / "a.xml").read_text() == E1000
 
@@ -566,7 +566,7 @@ def test_a_window_that_is_none(capsys: Capture) -> None:
     planned()
     capsys.readouterr()
     assert apply("--window", "at night") == 2
-    assert "'at night' is no window: give it as 22:00-04:00" in capsys.readouterr().err
+    assert "'at night' is not a window: write it as 22:00-04:00" in capsys.readouterr().err
 
 
 def _second_fails(folder: Path) -> list[Path]:
@@ -660,9 +660,7 @@ def test_a_loss_has_to_be_accepted_by_name(here: Path, capsys: Capture) -> None:
     _to_vhostuser(node)
     capsys.readouterr()
     assert apply("--dry-run") == 5
-    assert capsys.readouterr().err.endswith(
-        "is not applied any more (accept it by name: filterref)\n"
-    )
+    assert capsys.readouterr().err.endswith("no longer applies (accept it by name: filterref)\n")
     _to_vhostuser(node, edit=_set("losses.0.accepted", True))
     capsys.readouterr()
     assert apply("--dry-run") == 0
@@ -685,8 +683,8 @@ def test_twins_that_were_unblocked_are_refused(here: Path, capsys: Capture) -> N
     capsys.readouterr()
     assert apply("--dry-run") == 5
     assert capsys.readouterr().out == (
-        "a: step 1: 52:54:00:00:00:01 is not the one NIC with that MAC address, at its place, any "
-        "more\n"
+        "a: step 1: 52:54:00:00:00:01 is no longer the only NIC with that MAC address, or "
+        "has moved\n"
     )
 
 
@@ -700,4 +698,4 @@ def test_a_domain_that_is_not_there(here: Path, capsys: Capture) -> None:
     assert apply() == 5
     out = " ".join(capsys.readouterr().out.split())
     assert "gone a" in out
-    assert "its host has no such domain any more, nor has another host of this run" in out
+    assert "the domain is no longer on its host, nor on another host of this run" in out

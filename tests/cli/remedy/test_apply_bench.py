@@ -330,7 +330,7 @@ def test_one_that_was_measured_is_not_finished_without(host: Host, capsys: Captu
     assert host.apply("--bench-design", "single-flip") == 130
     host.error = None
     assert host.apply(bench=False) == 2
-    assert "is unfinished, and measured: finish it with --bench, or" in capsys.readouterr().err
+    assert "a measured one, is unfinished: finish it with --bench, or" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

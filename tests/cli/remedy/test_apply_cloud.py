@@ -133,10 +133,14 @@ def test_an_interruption_says_what_is_off_however_quiet(
     assert code == 130
     (mine,) = {path.name for path in runs.iterdir()} - {applied}
     assert capsys.readouterr().err.strip().splitlines() == [
-        "server-1: unfinished: it ran before and may be off now; by hand: openstack --os-cloud "
-        f"test server start {server.id}",
-        f"run {mine}: the same command resumes it, vnicaudit rollback {mine} --state "
-        f"{world.folder} undoes it",
+        (
+            "server-1: unfinished: it was running before and may be off now; to start it by "
+            f"hand: openstack --os-cloud test server start {server.id}"
+        ),
+        (
+            f"run {mine}: repeat the command to resume it, vnicaudit rollback {mine} --state "
+            f"{world.folder} undoes it"
+        ),
         "",
         "Interrupted.",
     ]

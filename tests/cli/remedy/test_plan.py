@@ -150,7 +150,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_planned(here: Path, capsys:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["-"], "standard input cannot be changed: give a file, or a libvirt URI"),
+        (["-"], "standard input cannot be changed: name a file or a libvirt URI"),
         (["a.xml", "--to", "vdpa"], "--to vdpa needs --nic: name the NICs to change"),
         (
             ["a.xml", "--to", "vdpa", "--nic", MAC],
@@ -197,7 +197,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_planned(here: Path, capsys:
             "--nic 'eth0': expected a MAC address such as 52:54:00:12:34:56"
         )),
         (["a.xml", "--nic", ""], "--nic '': expected a MAC address such as 52:54:00:12:34:56"),
-        (["a.xml", "--domain", "mail"], "no domain of the targets is called 'mail' (--domain)"),
+        (["a.xml", "--domain", "mail"], "no domain in the targets has the name 'mail' (--domain)"),
         (
             ["a.xml", "--nic", SECOND],
             f"no NIC in the targets has the MAC address {SECOND} (--nic)",
@@ -225,8 +225,8 @@ def test_a_nova_conf_is_no_target(here: Path, capsys: Capture) -> None:
     (here / "nova.conf").write_text("[libvirt]\nuse_virtio_for_bridges = False\n")
     assert run(["plan", "nova.conf"]) == 2
     assert capsys.readouterr().err == (
-        "Error: nova.conf: there is no domain in it whose NICs could be changed; `vnicaudit audit` "
-        "says what is wrong with it, and --fix puts a configuration right\n"
+        "Error: nova.conf: it has no domain whose NICs could be changed; `vnicaudit audit` "
+        "shows what is wrong with it, and --fix corrects a configuration\n"
     )
 
 

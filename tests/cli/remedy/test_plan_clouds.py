@@ -91,7 +91,7 @@ def test_quiet_has_no_notes_on_targets_but_errors(inside: list[CloudItem], capsy
     assert run(["plan", CLOUD, "-q", "-o", "plan.json"]) == 4
     shown = capsys.readouterr()
     assert f"note: {CLOUD}: " not in shown.out
-    assert "note, 1 step: It is for servers made of it from now on." in shown.out
+    assert "note, 1 step: It applies to servers created from it from now on." in shown.out
     assert f"Could not be read\n  {CLOUD}: no answer within 30 s\n" in shown.out
     assert shown.err == ""
     assert from_json(Path("plan.json").read_bytes(), "plan.json").notes

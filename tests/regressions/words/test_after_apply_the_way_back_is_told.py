@@ -129,7 +129,7 @@ def test_what_is_back_already_is_not_called_as_planned(here: Path, capsys: Captu
     (here / "a.xml").write_text(E1000)
     assert run(["rollback", first, "--yes", "--state", "my state"]) == 0
     said = capsys.readouterr()
-    assert "a: already: it is as before already\n" in said.err
+    assert "a: already: it is already as before\n" in said.err
     assert "as planned" not in said.out + said.err
 
 
@@ -187,5 +187,5 @@ def test_a_damaged_journal_is_told_in_english(here: Path, capsys: Capture) -> No
     journal.write_bytes(journal.read_bytes().replace(b'"event":"end"', b'"event":"ene"'))
     assert run(["runs", "--state", "my state"]) == 0
     assert capsys.readouterr().err.endswith(
-        "damaged: its checksum is another one; the rest of the run's journal is used\n"
+        "damaged: its checksum does not match; the rest of the run's journal is used\n"
     )

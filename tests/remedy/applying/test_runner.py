@@ -164,8 +164,12 @@ def test_another_plan_is_refused_while_one_is_in_the_middle_of_a_domain(
 @pytest.mark.parametrize(
     ("steps", "mode", "words"),
     [
-        (slice(None), "restart", "is unfinished, with --mode next-boot: finish it with that"),
-        (slice(0, 1), "next-boot", "is unfinished, with other steps of it (--include-unsafe"),
+        (
+            slice(None),
+            "restart",
+            "started with --mode next-boot, is unfinished: finish it with that",
+        ),
+        (slice(0, 1), "next-boot", "started with other steps (--include-unsafe"),
     ],
 )
 def test_a_run_is_finished_as_it_was_begun(
