@@ -164,7 +164,7 @@ def test_a_place_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError) as error:
         history.new_measurement(tmp_path / "file")
-    assert str(error.value).startswith(f"{tmp_path}/file is no folder: ")
+    assert str(error.value).startswith(f"{tmp_path}/file is not a folder: ")
     assert str(error.value).endswith("choose another folder with --state")
 
 

@@ -42,7 +42,7 @@ def test_an_engine_of_earlier_versions_is_refused_with_what_to_use_instead() -> 
         ENGINES.load("uperf")
     assert str(caught.value) == (
         """engine 'uperf' no longer exists: engine = "rr" has the same patterns (rr1c-AxB, """
-        "str-readxN, str-writexN), with percentiles, and needs nothing installed"
+        "str-readxN, str-writexN), with percentiles, and needs no installation"
     )
 
 

@@ -41,8 +41,10 @@ WHY = ": [DEFAULT] host in the file, or else its folder, must have exactly this 
                 *(node(f"/n/{n}/nova.conf", f"cmp{n}") for n in (2, 3, 4, 5)),
                 node("/n/6.conf", "cmp1.lab"),
             ),
-            "nova.conf of cmp1.lab, nova.conf of cmp2, nova.conf of cmp3 and 2 more are not this "
-            f"host's (cmp1){WHY}",
+            (
+                "nova.conf of cmp1.lab, nova.conf of cmp2, nova.conf of cmp3 and 2 more are "
+                f"not for this host (cmp1){WHY}"
+            ),
         ),
         (
             (node("/a.conf", "cmp1"), node("/b.conf", "cmp1", rx="256")),
@@ -134,8 +136,8 @@ def test_what_was_not_joined_is_noted_once_for_each_target() -> None:
     assert nodes.meet("cmp2", "openstack:prod")
     assert nodes.of("cmp2") is not None
     why = (
-        "not joined with the servers of its host, as it is not known which one that is: neither "
-        "[DEFAULT] host nor its path names one of them"
+        "not used for the servers of its host, because the host is unknown: neither "
+        "[DEFAULT] host nor its path names one of the hosts"
     )
     assert list(nodes.notes()) == [
         ("nodes", f"/n/cmp1/nova.conf (and 1 more): {why}"),

@@ -85,9 +85,9 @@ def test_an_agent_that_may_not_run_programs() -> None:
     with pytest.raises(EndpointError) as error:
         open_endpoint("agent://web01", connect=host.connect)
     assert str(error.value).endswith(
-        "has been disabled; its agent does not run programs: let it do guest-exec and"
-        " guest-exec-status (--allow-rpcs and --block-rpcs of qemu-ga; in Red Hat's systems, see"
-        " /etc/sysconfig/qemu-ga)"
+        "has been disabled; its agent may not run programs: allow guest-exec and "
+        "guest-exec-status (--allow-rpcs and --block-rpcs of qemu-ga; on Red Hat systems, "
+        "see /etc/sysconfig/qemu-ga)"
     )
 
 

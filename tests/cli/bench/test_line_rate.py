@@ -95,8 +95,8 @@ def test_json() -> None:
     ("arguments", "message"),
     [
         ((), "Missing option '--speed'"),
-        (("--speed", "fast"), "'fast' is no speed: give it as 25G, 100M or 2.5G"),
-        (("--speed", "1G", "--goodput", "x"), "'x' is no speed"),
+        (("--speed", "fast"), "'fast' is not a speed: write it as 25G, 100M or 2.5G"),
+        (("--speed", "1G", "--goodput", "x"), "'x' is not a speed"),
         (("--speed", "1G", "--mtu", "9"), "an MTU is 576 to 65535 octets, not 9"),
         (
             ("--speed", "1G", "--size", "1519"),

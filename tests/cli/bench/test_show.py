@@ -49,7 +49,7 @@ def test_one_that_was_not_ended(tmp_path: Path) -> None:
     code, out, err = show(tmp_path, kept(HALF, tmp_path))
     assert (code, err) == (0, "")
     assert "n = 3" in out
-    assert "to not finished: it was ended before its time\n" in out
+    assert "to not finished: it ended early\n" in out
 
 
 def test_one_that_was_ended_before_its_first_run(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_a_host_s_deadline_has_to_be_longer_than_the_count(tmp_path: Path) -> No
     result = inside("fleet", "audit", *words, "--traffic")
     assert result.returncode == 2
     assert "--traffic 10" in result.stderr
-    assert "--host-deadline is 5" in result.stderr
+    assert "--host-deadline allows only 5 s" in result.stderr
 
 
 def test_traffic_is_kept_and_is_no_part_of_the_digest(tmp_path: Path) -> None:

@@ -263,7 +263,7 @@ def test_it_is_interrupted_between_flips(host: Host, capsys: Capture) -> None:
     assert host.model == "e1000"
     assert host.machine.persistent == host.world.before[0]
     assert host.result().run.finished is None
-    told = f"what was measured so far is kept: vnicaudit bench show {host.result().run.id} --state "
+    told = f"the measurement so far is stored: vnicaudit bench show {host.result().run.id} --state "
     assert told in capsys.readouterr().err
 
 
@@ -359,7 +359,7 @@ def test_a_word_about_a_measurement_that_is_not_asked_for(
         ),
         (("--bench", "smok"), "no profile 'smok'; did you mean 'smoke'?"),
         (("--bench", "switch-dns"), "profile switch-dns needs commands that switch the server"),
-        (("--bench-peer", "gen1"), "'gen1' is no endpoint; there are agent://"),
+        (("--bench-peer", "gen1"), "invalid endpoint 'gen1'; supported forms: agent://"),
     ],
 )
 def test_what_makes_no_sense(

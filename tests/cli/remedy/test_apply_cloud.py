@@ -138,8 +138,8 @@ def test_an_interruption_says_what_is_off_however_quiet(
             f"hand: openstack --os-cloud test server start {server.id}"
         ),
         (
-            f"run {mine}: repeat the command to resume it, vnicaudit rollback {mine} --state "
-            f"{world.folder} undoes it"
+            f"run {mine}: repeat the command to resume it, or undo it with vnicaudit "
+            f"rollback {mine} --state {world.folder}"
         ),
         "",
         "Interrupted.",
@@ -188,7 +188,7 @@ def test_it_is_not_measured(world: CloudWorld, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--nova-manage", "nowhere"], "'nowhere' is no endpoint; there are agent://"),
+        (["--nova-manage", "nowhere"], "invalid endpoint 'nowhere'; supported forms: agent://"),
         (["--nova-manage", "local", "--nova-manage-command", ""], "--nova-manage-command is empty"),
         (["--nova-manage", "local", "--nova-manage-command", "'"], "No closing quotation"),
         (["--nova-manage", "local", "--nova-manage-timeout", "4"], "4.0 is not in the range"),
@@ -312,5 +312,5 @@ def test_a_controller_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_is_no_endpoint_is_said_before_anything_is_done() -> None:
-    with pytest.raises(UsageError, match="is no endpoint"):
+    with pytest.raises(UsageError, match="invalid endpoint"):
         open_controller("http://controller", ("nova-manage",), 60.0)

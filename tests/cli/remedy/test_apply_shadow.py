@@ -254,7 +254,7 @@ def test_the_address() -> None:
     given = options(*_SHADOW, "--shadow-address", "192.0.2.9/24")
     assert shadow_address(given.trials) == _ADDRESS
     assert shadow_address(options("--bench-design", "shadow").trials) is None
-    with pytest.raises(UsageError, match="is no address with its length"):
+    with pytest.raises(UsageError, match="is not an address with prefix length"):
         shadow_address(options(*_SHADOW, "--shadow-address", "web").trials)
 
 

@@ -143,7 +143,7 @@ def test_a_later_edit_is_nobodys_to_undo(here: Path, capsys: Capture) -> None:
     )
     assert (here / "a.xml").read_text() == edited
     assert rollback(run_id, "--over-edits") == 5
-    assert "--over-edits is not for files; somebody changed" in capsys.readouterr().out
+    assert "--over-edits is not for files; somebody has changed" in capsys.readouterr().out
     command = runs(capsys)[0]["steps"][0]["message"].rpartition(": ")[2]
     assert run([*shlex.split(command)[1:], "--yes", "--quiet"]) == 0
     assert (here / "a.xml").read_text() == E1000

@@ -258,7 +258,7 @@ def test_nothing_is_planned_for_two_projects_of_one_name(
     cloud.clouds["prod"] = [*cloud.clouds["prod"], more, *errors]
     result = inside("plan", TARGET, "--project", "web", "-o", "plan.json")
     assert result.returncode == 2
-    assert "has 2 projects of that name" in result.stderr
+    assert "has 2 projects with that name" in result.stderr
     assert not Path("plan.json").exists()
 
 

@@ -183,7 +183,7 @@ def test_a_guest_that_was_started_since_waits_for_the_way_back(world: World) -> 
 
 
 def test_what_somebody_edited_in_the_middle_can_still_be_taken_back(world: World) -> None:
-    """The run was carried on, found the edit and failed: then there was there is nothing to undo."""
+    """The run was carried on, found the edit and failed: then there was nothing to take back."""
     (machine,) = world.machines
     world.kill_when = "behind define", 1
     with pytest.raises(Killed):

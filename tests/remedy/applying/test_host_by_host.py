@@ -236,7 +236,7 @@ def test_what_is_half_done_on_a_host_that_is_down_leaves_other_hosts_to_another_
 ) -> None:
     half_done_on_the_second(fleet)
     fleet.hosts[1].is_down = True
-    with pytest.raises(TargetError, match=r"half done there: .*; meanwhile a plan without that"):
+    with pytest.raises(TargetError, match=r"half changed there: .*; meanwhile a plan without that"):
         fleet.apply(fleet.steps, fleet.fleet_context())
     went = fleet.apply(fleet.steps[4:], fleet.fleet_context(), b"another plan")
     assert outcomes(went) == ["applied"] * GUESTS

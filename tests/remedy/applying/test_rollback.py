@@ -168,7 +168,7 @@ def test_what_could_not_be_undone_is_no_success(world: World) -> None:
     machine.refuses["define"] = "libvirt says no"
     (went,) = world.rollback(world.context())
     assert went.run.outcome == went.run.steps[0].outcome == "failed"
-    assert "it could not all be undone: libvirt says no" in went.run.steps[0].message
+    assert "not everything could be undone: libvirt says no" in went.run.steps[0].message
 
 
 @pytest.mark.parametrize("mode", ["restart", "hotswap"])

@@ -154,8 +154,8 @@ def test_another_plan_is_refused_while_one_is_in_the_middle_of_a_domain(
     with pytest.raises(RefusedError) as raised:
         world.apply(world.steps, world.context(), b"another plan")
     assert str(raised.value) == (
-        f"run {run.id} is unfinished on guest-1: finish it (its plan again), or undo it (vnicaudit "
-        f"rollback {run.id} --state {world.folder})"
+        f"run {run.id} is unfinished on guest-1: finish it (apply its plan again), or "
+        f"undo it (vnicaudit rollback {run.id} --state {world.folder})"
     )
     other = world.apply(world.steps[1:], world.context(), b"another plan")
     assert outcomes(other.run) == ["applied"]

@@ -363,7 +363,7 @@ def test_too_much_to_put_back() -> None:
     guest.change(ROUTES["-4"], lambda there: there.extend(routes))
     with pytest.raises(
         RefusedError,
-        match=r"^eth0 has too many addresses, routes and neighbours in the guest \\(5026\\)$",
+        match=r"^eth0 has too many addresses, routes and neighbours in the guest \(5026\)$",
     ):
         capture(guest, MAC)
 

@@ -113,7 +113,7 @@ def test_what_was_done_is_said_once_it_is_done() -> None:
 def test_what_did_not_end_says_so() -> None:
     result = two_arms()
     text = written("text", replace(result, run=replace(result.run, finished=None)))
-    assert "time      2026-11-21T10:15:00Z to not finished: it was ended before its time" in text
+    assert "time      2026-11-21T10:15:00Z to not finished: it ended early" in text
 
 
 def test_a_measurement_of_which_nothing_counts() -> None:

@@ -86,8 +86,8 @@ class GuestByGuest(ABC):
         for unit in self._units:
             if len(unit.macs) != 1 or unit.uuid is None:
                 raise UsageError(
-                    f"--bench-design {design} is for one NIC of a domain: {unit.name} has several "
-                    "in the plan, or is a file (vnicaudit plan --nic)"
+                    f"--bench-design {design} works on one NIC per domain: {unit.name} has "
+                    "several in the plan, or is a file (plan one with vnicaudit plan --nic)"
                 )
 
     def run(self) -> Iterator[Event]:

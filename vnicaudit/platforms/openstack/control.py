@@ -183,7 +183,7 @@ class Control(FlavorCopies):
                 raise
         name = plain(server_id)
         if self._was_deleted(server_id):
-            raise GoneError(f"there is no server {name} any more")
+            raise GoneError(f"server {name} no longer exists")
         raise UnseenError(_NO_SERVER.format(server=name, cloud=plain(self.name)))
 
     def _was_deleted(self, server_id: str) -> bool:

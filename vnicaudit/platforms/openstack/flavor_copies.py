@@ -81,7 +81,7 @@ class FlavorCopies:
         ActionError."""
         source = self._raw(flavor_id)
         if source is None:
-            raise ActionError(f"there is no flavor {flavor_id[:60]} any more")
+            raise ActionError(f"flavor {flavor_id[:60]} no longer exists")
         if self._raw(copy_id) is None:
             body = {"flavor": _copied(source, copy_id, name)}
             self._client.send("POST", "compute", "/flavors", body, microversion="2.55")

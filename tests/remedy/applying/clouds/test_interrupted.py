@@ -31,8 +31,8 @@ def test_the_server_that_is_off_is_named(world: CloudWorld, ended: BaseException
         in run.steps[0].message
     )
     assert said[f"run {run.id}"] == (
-        f"repeat the command to resume it, vnicaudit rollback {run.id} --state "
-        f"{world.folder} undoes it"
+        f"repeat the command to resume it, or undo it with vnicaudit rollback {run.id} --state "
+        f"{world.folder}"
     )
     assert world.apply(steps, world.context("restart")).run.steps[0].outcome == "applied"
     assert server.vm_state == "active"

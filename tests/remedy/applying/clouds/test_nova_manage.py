@@ -77,7 +77,7 @@ def test_set_is_one_call() -> None:
          "ended with 255 (it crashed, or the "
          "connection to where it runs was lost): An error has occurred: Traceback"),
         (CommandOutput(2, "", USAGE),
-         "this nova-manage knows no image_property: it is older than Nova 25"),
+         "this nova-manage has no image_property command: it is older than Nova 25"),
     ],
 )  # fmt: skip
 def test_set_ends_badly(said: CommandOutput, words: str) -> None:

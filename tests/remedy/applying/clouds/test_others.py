@@ -177,7 +177,7 @@ def test_a_run_is_carried_on_in_another_cloud(world: CloudWorld, way: str) -> No
     assert (unit.outcome, done.run.outcome) == ("failed", "failed")
     unknown = f"Nova knows no server {server.id}"
     undo = "not everything could be undone: "
-    reasons = {"apply": f"{unknown}; {undo}", "rollback": f"taken back; {undo}{unknown}; "}
+    reasons = {"apply": f"{unknown}; {undo}", "rollback": f"rolled back; {undo}{unknown}; "}
     by_hand = f"openstack --os-cloud test server start {server.id}"
     assert unit.message == (
         f"{reasons[way]}it was running before and may be off now; to start it by hand: "

@@ -328,8 +328,8 @@ def test_a_flavor_is_copied_once_and_goes_when_nobody_has_it(world: CloudWorld) 
 @pytest.mark.parametrize(
     ("planned", "now", "words"),
     [
-        ("active", "stopped", "it ran then, and is SHUTOFF now: somebody stopped it"),
-        ("active", "shelved_offloaded", "it ran then, and is SHELVED_OFFLOADED now"),
+        ("active", "stopped", "and is SHUTOFF now: somebody stopped it"),
+        ("active", "shelved_offloaded", "and is SHELVED_OFFLOADED now"),
         ("stopped", "active", "is running now, so it would have to be stopped"),
     ],
 )
@@ -359,7 +359,7 @@ def test_one_that_has_it_and_is_off_is_no_success(world: CloudWorld) -> None:
     server.boot()
     step = server_step(server)
     server.vm_state, server.kept[MODEL] = "stopped", "virtio"
-    assert "it ran then, and is SHUTOFF now" in refused(world, step)
+    assert "when the plan was made, and is SHUTOFF now" in refused(world, step)
 
 
 @pytest.mark.parametrize("planned", ["stopped", "shelved"])

@@ -113,7 +113,7 @@ def test_a_running_server_has_to_be_stopped() -> None:
     )
     assert (restart.mode, restart.possible, restart.reason) == ("restart", True, "")
     assert (hotswap.mode, hotswap.possible) == ("hotswap", False)
-    assert hotswap.reason.startswith("Nova gives a NIC that it plugs in the model it keeps")
+    assert hotswap.reason.startswith("Nova plugs in NICs with the model that it keeps")
 
 
 @pytest.mark.parametrize(

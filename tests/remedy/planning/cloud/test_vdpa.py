@@ -133,7 +133,7 @@ def test_what_is_missing_blocks_it() -> None:
         (PortBinding("normal", "binding_failed"), "bound", "missing", "Neutron could not bind it"),
         (PortBinding("normal", "macvtap"), "bound as", "missing", "bound as macvtap"),
         (OVS, "OVN binds", "ok", "vnic_type_prohibit_list does not name it"),
-        (replace(OVS, hybrid=True), "iptables_hybrid", "missing", "which a vDPA port goes around"),
+        (replace(OVS, hybrid=True), "iptables_hybrid", "missing", "which a vDPA port bypasses"),
         (OVS, "OVN binds", "ok", "both take vnic_type vdpa"),
     ],
 )  # fmt: skip

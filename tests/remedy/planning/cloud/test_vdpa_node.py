@@ -221,7 +221,7 @@ def test_no_entry_is_for_a_tunnel() -> None:
 @pytest.mark.parametrize("node", [None, NodeFacts(FILE, (), (PciEntry(VF, f"{FILE}:4"),))])
 def test_segments_without_a_physical_network(node: NodeFacts | None) -> None:
     """Nova 34.0 network/neutron.py ``_get_physnet_tunneled_info`` raises there."""
-    found = checked(on(node, network=ProviderNetwork("", segmented=True)), "segments")
+    found = checked(on(node, network=ProviderNetwork("", segmented=True)), "no segment")
     assert found == (
         "missing",
         (

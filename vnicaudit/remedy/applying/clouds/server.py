@@ -26,7 +26,7 @@ from vnicaudit.remedy.applying.verifying import failed
 
 _ENDS_IT = (*ENDS_THE_RUN, GoneError)
 """What ends the work on one server at once: nothing can be undone then."""
-_AGAIN = "to try again, repeat the command or roll back this run (vnicaudit rollback)"
+_AGAIN = "to try again, repeat the command or use vnicaudit rollback on this run"
 
 
 def forward(work: CloudWork) -> Result:

@@ -62,7 +62,7 @@ def undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
         why = f"{reason}; not everything could be undone: {'; '.join(left)} ({_AGAIN})"
         return Result("failed", why, undone=False)
     changed = changed or work.notes.last(Defined) is not None
-    reason = f"{reason}; {'it was put back' if changed else 'nothing is changed'}"
+    reason = f"{reason}; {'it was put back' if changed else 'nothing was changed'}"
     if wrong := _still_wrong(work):
         why = f"{reason}, but the guest is not as it was before: {wrong} ({_AGAIN})"
         return Result("failed", why, undone=False)
