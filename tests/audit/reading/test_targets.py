@@ -53,8 +53,8 @@ def test_a_cloud_has_a_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError) as raised:
         target_of(name, every_platform().targets)
     assert str(raised.value) == (
-        f"{name}: no cloud is named; write openstack:NAME with a name from clouds.yaml (or set "
-        "OS_CLOUD), or openstack:envvars for what the OS_* variables say"
+        f"{name}: the cloud is missing; write openstack:NAME with a name from clouds.yaml "
+        "(or set OS_CLOUD), or openstack:envvars to use the OS_* variables"
     )
 
 

@@ -111,7 +111,7 @@ def test_six_ways_to_fail_cost_six_hosts_and_each_is_explained(
     errors = {name: one["error"] for name, one in targets.items() if one["error"]}
     assert errors.keys() == statuses.keys() - {"slow", "well"}
     said = {
-        "closed": "nothing listens there", "mute": "no answer within 3 s", "hung": "no answer",
+        "closed": "nothing is listening there", "mute": "no answer within 3 s", "hung": "no answer",
         "strange": "certificate", "key": "Permission denied", "lost": "", "refused": "nowhere.xml",
     }  # fmt: skip
     assert {name: text in errors[name] for name, text in said.items()} == dict.fromkeys(said, True)
@@ -271,4 +271,4 @@ def test_a_host_that_is_not_read_live_is_refused_with_its_place(tmp_path: Path) 
     path = inventory(tmp_path, {"h1": "esx://x/"})
     out = inside("fleet", "audit", "-i", path, "--state", tmp_path / "state")
     assert out.returncode == 2
-    assert out.stderr.startswith(f"Error: {path}:3: h1: esx://x/: not a libvirt URI this reads")
+    assert out.stderr.startswith(f"Error: {path}:3: h1: esx://x/: not a supported libvirt URI")

@@ -175,7 +175,7 @@ def test_a_worker_of_another_version_is_refused_with_what_to_do(
     finally:
         cluster.kill_worker("old")
     assert result.returncode == 2
-    assert ": vnicaudit 0.0.1, and this is " in result.stderr
+    assert ": vnicaudit 0.0.1, but this is " in result.stderr
     assert "with the extras dask and libvirt there, and restart them" in result.stderr
     assert not list(tmp_path.glob("state/fleet/audits/*")), "nothing was begun"
 

@@ -85,7 +85,7 @@ def test_a_file_makes_hosts(
         ("[[hosts]]\nname = 'a'\nsight = 'x'\n", 1, "unknown field `sight`"),
         ("[[hosts]]\nname = 'a'\ndeadline = 'x'\n", 3, "deadline: Expected `float"),
         ("[[hosts]]\nname = 'kvm[3:1]'\n", 1, "ends before it begins"),
-        ("[[hosts]]\nname = '-oProxyCommand=x'\n", 1, "is no name of a host"),
+        ("[[hosts]]\nname = '-oProxyCommand=x'\n", 1, "is not a host name"),
         ("[[hosts]]\nname = 'a'\nuri = 'qemu+ssh://-oX/system'\n", 3, "begins with a dash"),
         ("[[hosts]]\nname = 'a'\nuri = 'qemu+ssh://{user}@a/system'\n", 3, "placeholder"),
         ("[groups.a]\nchildren = ['b']\n[groups.b]\nchildren = ['a']\n", 2, "in a circle"),

@@ -107,7 +107,7 @@ def test_verbose_lists_guard_rails_and_what_was_found_at_the_endpoints() -> None
 def test_what_was_done_is_said_once_it_is_done() -> None:
     decision = Decision(verdict="regressed", action="roll-back", done="rolled-back")
     text = written("text", replace(two_arms(), decision=decision))
-    assert text.endswith("\nregressed: the change was taken back (worse, beyond chance)\n")
+    assert text.endswith("\nregressed: the change was rolled back (worse, beyond chance)\n")
 
 
 def test_what_did_not_end_says_so() -> None:

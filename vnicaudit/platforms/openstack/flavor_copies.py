@@ -147,8 +147,8 @@ def _swap(source: RawFlavorDetails) -> int:
     try:
         return int(source.swap or 0)
     except ValueError:
-        raise ActionError(f"what Nova answered of flavor {source.id[:60]} is none: swap") from None
+        raise ActionError(f"Nova's answer for flavor {source.id[:60]} is invalid: swap") from None
 
 
 def _decoded(body: bytes, kind: type[T]) -> T:
-    return decoded(body, kind, "what Nova answered of a flavor is none")
+    return decoded(body, kind, "Nova's answer is not a flavor")

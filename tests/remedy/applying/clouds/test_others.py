@@ -181,8 +181,8 @@ def test_a_run_is_carried_on_in_another_cloud(world: CloudWorld, way: str) -> No
     by_hand = f"openstack --os-cloud test server start {server.id}"
     assert unit.message == (
         f"{reasons[way]}it was running before and may be off now; to start it by hand: "
-        f"{by_hand} (to try again, repeat the command or roll back this run (vnicaudit "
-        "rollback))"
+        f"{by_hand} (to try again, repeat the command or use vnicaudit rollback on "
+        "this run)"
     )
     world.elsewhere = False
     (again,) = world.apply(steps, context).run.steps

@@ -391,7 +391,7 @@ def test_a_server_that_is_gone(world: CloudWorld, status: str) -> None:
     (unit,) = done.run.steps
     assert (unit.outcome, done.run.outcome, done.stopped) == ("gone", "done", "")
     words = f"it is deleted ({status}; while it is not removed, openstack --os-cloud test server "
-    assert unit.message.startswith(words if status else f"there is no server {server.id} any more")
+    assert unit.message.startswith(words if status else f"server {server.id} no longer exists")
     assert unit.message.endswith(": there is nothing left to do")
     assert "stop" not in world.calls
 

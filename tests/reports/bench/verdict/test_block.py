@@ -68,7 +68,7 @@ def test_the_word(verdict: Verdict, done: Done, word: str, style: str) -> None:
 
 def test_what_was_done_with_an_open_one_is_said() -> None:
     assert only(decided("inconclusive", "kept")).meaning.endswith("; the change was kept")
-    assert only(decided("invalid", "rolled-back")).meaning.endswith("; the change was taken back")
+    assert only(decided("invalid", "rolled-back")).meaning.endswith("; the change was rolled back")
 
 
 def test_the_guest_the_change_and_the_effort() -> None:
