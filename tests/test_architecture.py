@@ -158,13 +158,24 @@ def test_tests_of_the_rig_are_where_tox_looks_for_them() -> None:
     """The rig's environment collects these folders only; a test elsewhere would never run."""
     tests = PACKAGE.parent / "tests"
     marked = [path for path in tests.rglob("*.py") if "mark.rig" in path.read_text("utf-8")]
-    folders = ("rig", "platforms/libvirt", "conformance", "regressions")
+    folders = ("rig", "platforms/libvirt", "conformance", "regressions/way_back")
     looked_at = (*(tests / each for each in folders), Path(__file__))
     assert [path for path in marked if not any(path.is_relative_to(one) for one in looked_at)] == []
     command = (PACKAGE.parent / "tox.ini").read_text("utf-8")
     named = " ".join(f"tests/{each}" for each in folders)
     assert f"\n[rig]\ntests = {named}\n" in command
     assert re.search(r"^    pytest .*\{posargs:\{\[rig\]tests\}\}$", command, re.MULTILINE)
+
+
+def test_tests_of_the_cloud_are_where_tox_looks_for_them() -> None:
+    """The environment ``openstack`` collects one folder."""
+    tests = PACKAGE.parent / "tests"
+    marked = [path for path in tests.rglob("*.py") if "mark.openstack" in path.read_text("utf-8")]
+    assert {path for path in marked if not path.is_relative_to(tests / "openstack")} <= {
+        Path(__file__)
+    }
+    command = (PACKAGE.parent / "tox.ini").read_text("utf-8")
+    assert re.search(r"^    pytest .*\{posargs:tests/openstack\}$", command, re.MULTILINE)
 
 
 def test_tests_that_measure_and_those_of_l1_are_where_tox_looks_for_them() -> None:

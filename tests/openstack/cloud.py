@@ -89,6 +89,8 @@ class Cloud:
         return self.machine.sql(statement)
 
     def _configure(self, text: str) -> None:
+        deleted = "select uuid from nova.instances where deleted=0 and task_state='deleting'"
+        wait_for(lambda: not self.sql(deleted), "nothing is being deleted")
         self.nova_conf.write_text(text)
         self.machine.stop("nova-compute")
         self.start_compute()

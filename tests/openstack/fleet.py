@@ -14,7 +14,7 @@ from tests.openstack.doing import Did, Doing
 from tests.openstack.machine import TESTBED
 from tests.openstack.places import Fault, Passed
 from tests.openstack.proxy import Proxy, running_proxy
-from tests.openstack.remedy import TARGET
+from tests.openstack.remedy import TARGET, kept
 from tests.openstack.servers import Server, ServerFactory
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.history import runs
@@ -110,7 +110,7 @@ class Fleet:
             record, wanted = one.record, models[one.id]
             state = (record.status, record.task_state, record.power_state)
             assert state == ("ACTIVE", None, 1), (one.id, state, self.runs())
-            found = (_kept(one), _requested(one), one.model())
+            found = (kept(one), _requested(one), one.model())
             assert found == (wanted,) * 3, (one.id, found, wanted, self.runs())
         for journal in self._state.glob("runs/*/journal.jsonl"):
             for line in journal.read_text().splitlines():
@@ -155,14 +155,6 @@ class Fleet:
         path = self._folder / "clouds.yaml"
         path.write_text(text.replace("    auth:\n", f"{url}    auth:\n"))
         return path
-
-
-def _kept(server: Server) -> str:
-    rows = server.cloud.sql(
-        "select value from nova.instance_system_metadata where `key`='image_hw_vif_model'"
-        f" and instance_uuid='{server.id}' and deleted=0"
-    )
-    return rows[0][0] if rows else ""
 
 
 def _requested(server: Server) -> str:

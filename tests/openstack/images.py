@@ -18,6 +18,8 @@ FLAVORS = {"m1": 1, "m2": 2}
 FIRST_PROGRAM = TESTBED / "nics.sh"
 # The kernel's command line: what guests say goes to the console Nova reads.
 _COMMAND_LINE = f"console=ttyS0 quiet mitigations=off rig.noagent rdinit=/{FIRST_PROGRAM.name}"
+# Nobody hears the power button.
+_NO_GUEST = {"os_shutdown_timeout": "1"}
 
 
 def seed(api: Api) -> None:
@@ -34,14 +36,19 @@ def seed(api: Api) -> None:
     _network(api, "tenant-net", "10.10.0.0/24", project_id=project.id)
 
 
-def make_image(api: Api, name: str, **properties: str) -> Any:
-    """An image that boots the guest, with these properties of its own."""
+def make_image(api: Api, name: str, *, boots: bool = True, **properties: str) -> Any:
+    """An image with these properties of its own, that boots the guest or stays in its firmware."""
+    return _upload(
+        api, name, "raw", bytes(2**20), **(_guest(api) if boots else _NO_GUEST), **properties
+    )
+
+
+def _guest(api: Api) -> dict[str, str]:
     boot = {
         f"{part}_id": str(api.image.find_image(part, ignore_missing=False).id)
         for part in ("kernel", "ramdisk")
     }
-    disk = bytes(2**20)
-    return _upload(api, name, "raw", disk, os_command_line=_COMMAND_LINE, **boot, **properties)
+    return {"os_command_line": _COMMAND_LINE, **boot}
 
 
 def _images(api: Api) -> None:
@@ -52,6 +59,7 @@ def _images(api: Api) -> None:
     _upload(api, "ramdisk", "ari", guest.initrd.read_bytes() + _packed(FIRST_PROGRAM))
     make_image(api, "legacy", hw_vif_model="rtl8139")
     make_image(api, "plain")
+    make_image(api, "still", boots=False, hw_vif_model="rtl8139")
 
 
 def _packed(program: Path) -> bytes:

@@ -109,10 +109,21 @@ class Server:
         wait_for(_unhurried(self._gone), f"server {self.id} is gone", seconds=_SECONDS)
 
     def _is(self, status: str) -> bool:
+        if self._is_busy():
+            return False
         record = self.record
         if record.status == "ERROR":
             raise RigError(f"server {self.id} is in error: {record.fault}")
         return bool(record.status == status and record.task_state is None)
+
+    def _is_busy(self) -> bool:
+        """Whether Nova's database says that it is at work on it, or has not come to it: an answer
+        of Nova's own takes four times the CPU."""
+        rows = self.cloud.sql(
+            "select ifnull(task_state, ''), vm_state from nova.instances"
+            f" where uuid='{self.id}' and deleted=0"
+        )
+        return any(task or state == "building" for task, state in rows)
 
     def _is_up(self) -> bool:
         said = self.console()
@@ -121,6 +132,8 @@ class Server:
         return UP in said
 
     def _gone(self) -> bool:
+        if self._is_busy():
+            return False
         listed = self.cloud.api.compute.servers(details=False, all_projects=True)
         return self.id not in {one.id for one in listed}
 
@@ -175,8 +188,6 @@ class ServerFactory:
             return make()
 
     def remove(self) -> None:
-        """Remove all that were made."""
+        """Have all removed that were made. Nova does it behind this, and nobody waits for it."""
         for server in self._made:
             server.delete()
-        for server in self._made:
-            server.wait_until_gone()

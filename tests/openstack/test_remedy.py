@@ -32,12 +32,12 @@ Cases = Mapping[str, "Future[None]"]
 @pytest.fixture(scope="module")
 def cases(cloud: Cloud, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cases]:
     """A minute and more goes by in each until a nova-manage whose end was not seen cannot come late
-    any more, with the guest up again: they are under way while the other tests run."""
+    any more, with the server up again: they are under way while the other tests run."""
     factory = ServerFactory(cloud)
     works = {"controller": _controller_dies, "setting": _killed_while_it_sets}
     with ThreadPoolExecutor(len(works)) as pool:
         yield {
-            name: pool.submit(work, Remedy(cloud, tmp_path_factory.mktemp(name)), factory("legacy"))
+            name: pool.submit(work, Remedy(cloud, tmp_path_factory.mktemp(name)), factory("still"))
             for name, work in works.items()
         }
     factory.remove()
@@ -81,7 +81,7 @@ def test_there_and_back(remedy: Remedy, server: ServerFactory) -> None:
 def test_a_server_in_the_wrong_state_is_refused(
     cloud: Cloud, remedy: Remedy, server: ServerFactory
 ) -> None:
-    one = server("legacy")
+    one = server("still")
     plan = remedy.plan(one.id)
     cloud.api.compute.lock_server(one.id, locked_reason="its owner's")
     cloud.api.compute.pause_server(one.id)
@@ -144,7 +144,7 @@ def test_the_model_of_os_distro_and_queues_there_and_back(
 
 
 def test_an_image(cloud: Cloud, remedy: Remedy, server: ServerFactory, image: Images) -> None:
-    name = image(hw_vif_model="rtl8139")
+    name = image(boots=False, hw_vif_model="rtl8139")
     remedy.apply(remedy.plan(name))
     unit = remedy.last()
     assert (unit["outcome"], unit["kind"], unit["name"]) == ("applied", "image", name)

@@ -58,7 +58,7 @@ def test_nova_takes_the_first_nic_of_libosinfo(server: ServerFactory, image: Ima
 
 
 def test_tenant_has_a_project_of_its_own(cloud: Cloud, server: ServerFactory) -> None:
-    server("legacy", wait=False)
+    server("still", wait=False)
     tenant = cloud.tenant()
     assert [network.name for network in tenant.network.networks()] == ["tenant-net"]
     assert not list(tenant.compute.servers())

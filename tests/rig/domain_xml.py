@@ -11,6 +11,8 @@ from tests.rig.images import GuestImage
 DEBIAN_12 = "http://debian.org/debian/12"
 # Of the NIC of most guests: those that are the same are booted once (see guests.py).
 MAC = "52:54:00:ab:0a:01"
+S390X_MAC = "52:54:00:ab:0a:02"
+"""That of s390x guests: nobody else has it, which an audit of the host would find."""
 
 
 @dataclass(frozen=True)

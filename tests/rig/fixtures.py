@@ -9,7 +9,7 @@ from tests.not_run import not_run
 from tests.rig.errors import Missing
 from tests.rig.guests import GuestFactory
 from tests.rig.hypervisor import Hypervisor, running_hypervisor
-from tests.rig.l1 import L1, bring_up
+from tests.rig.l1 import L1, bring_up, start_l2_guests
 from tests.rig.l2 import L2Factory
 from tests.rig.process import require
 
@@ -47,9 +47,16 @@ def s390x_guest(hypervisor: Hypervisor) -> GuestFactory:
 
 @pytest.fixture(scope="session")
 def l1(hypervisor: Hypervisor) -> L1:
-    """A hypervisor in a guest, with real vhost; its libvirt runs the guests of L2_GUESTS."""
+    """A hypervisor in a guest, with real vhost."""
     with _missing_is_not_run():
         return bring_up(hypervisor)
+
+
+@pytest.fixture(scope="session")
+def l1_with_guests(l1: L1) -> L1:
+    """L1, whose libvirt runs the guests of L2_GUESTS."""
+    start_l2_guests(l1)
+    return l1
 
 
 @pytest.fixture(scope="session")

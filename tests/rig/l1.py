@@ -25,7 +25,7 @@ RIG = "/srv/rig"
 INBOX_BYTES = 256 * 2**20
 # A whole Debian, emulated, beside other guests.
 BOOT_SECONDS = 900
-_UNWANTED = {".git", ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"}
+_UNWANTED = {".git", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 _FACTS = (Path(__file__).parent / "files/vhost_facts.py").read_text()
 
 
@@ -67,7 +67,7 @@ class VhostFacts:
 
 
 class L1:
-    """A running L1 whose libvirt runs the guests of L2_GUESTS."""
+    """A running L1 whose libvirt answers."""
 
     def __init__(self, guest: Guest, inbox: Path) -> None:
         self.guest = guest
@@ -108,7 +108,7 @@ class L1:
 
 
 def bring_up(hypervisor: Hypervisor) -> L1:
-    """A running L1 with its libvirt and all L2 guests; a boot that fails is tried once more."""
+    """A running L1 with its libvirt; a boot that fails is tried once more."""
     require("qemu-img", "qemu-system-x86_64")
     image = l1_image()
     try:
@@ -138,17 +138,21 @@ def _bring_up(hypervisor: Hypervisor, image: GuestImage, name: str) -> L1:
     guest.boot(seconds=BOOT_SECONDS)
     l1 = L1(guest, inbox)
     try:
-        _start_l2(l1)
+        _wait_for_libvirt(l1)
     except RigError:
         guest.remove()
         raise
     return l1
 
 
-def _start_l2(l1: L1) -> None:
+def _wait_for_libvirt(l1: L1) -> None:
     wait_for(lambda: l1.virsh("list").exit_code == 0, "libvirt of L1 answers", seconds=300)
     l1.run(["mkdir", RUN]).output()
     l1.put(Path(__file__).parent, f"{RIG}/tests/rig")
+
+
+def start_l2_guests(l1: L1) -> None:
+    """Have the guests of L2_GUESTS run. They take a sixth of L1's CPU from then on."""
     for guest in L2_GUESTS:
         l1.write(f"{RUN}/{guest.name}.xml", guest.xml())
         l1.virsh("define", f"{RUN}/{guest.name}.xml").output()

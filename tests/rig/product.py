@@ -1,12 +1,17 @@
 """The product's own command, run on this machine and inside L1."""
 
 import json
+import os
+import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.cli.command import vnicaudit
 from tests.rig.agent import Ran
+from tests.rig.images import guest_image
 from tests.rig.l1 import L1
+from tests.rig.process import run
 
 ROOT = Path(__file__).parents[2]
 IN_L1 = "/srv/vnicaudit"
@@ -23,13 +28,22 @@ def report_here(*arguments: str) -> dict[str, Any]:
 
 
 def put_product(l1: L1) -> None:
-    """Put the product's source into L1."""
-    l1.put(ROOT / "vnicaudit", f"{IN_L1}/vnicaudit")
+    """Put the product's source into L1, compiled here: an emulated Python takes minutes for it. The
+    small guest has the Python that L1 has."""
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        run("sh", "-c", 'cpio -idm --quiet <"$1"', "sh", guest_image("x86_64").initrd, cwd=root)
+        source = root / IN_L1.lstrip("/") / "vnicaudit"
+        shutil.copytree(ROOT / "vnicaudit", source, ignore=shutil.ignore_patterns("__pycache__"))
+        words = ("python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")
+        run("chroot", root, *words, IN_L1, env={"PATH": os.environ["PATH"]})
+        l1.put(source, f"{IN_L1}/vnicaudit")
 
 
 def run_in_l1(l1: L1, *arguments: str, timeout: float = 900) -> Ran:
-    """Run `vnicaudit ARGUMENTS` inside L1, where the product was put before."""
-    program = ["env", "-C", IN_L1, "python3", "-m", "vnicaudit", *arguments]
+    """Run `vnicaudit ARGUMENTS` inside L1, where the product was put before. What looks whether a
+    guest is up gets the time that the guest does not want: they share one emulated CPU."""
+    program = ["nice", "-n", "19", "env", "-C", IN_L1, "python3", "-m", "vnicaudit", *arguments]
     return l1.run(program, timeout=timeout)
 
 

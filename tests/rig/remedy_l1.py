@@ -193,6 +193,6 @@ def _tap(element: str) -> str | None:
 
 
 def _pinged(l1: L1, mac: str, tap: str) -> bool:
-    """Whether the guest answers by that NIC. A NIC of model e1000 has no carrier at first."""
+    """Whether the guest answers by that NIC, which may have no carrier at first."""
     ping = ["busybox", "ping", "-6", "-c", "1", "-w", "60", f"{link_local(mac)}%{tap}"]
     return l1.run(ping).exit_code == 0

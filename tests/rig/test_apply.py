@@ -18,9 +18,11 @@ def nic_in(text: str) -> str:
     return text.partition("<interface")[2].partition("</interface")[0]
 
 
-@pytest.mark.parametrize(("model", "machine"), [("rtl8139", "pc"), ("e1000", "q35")])
+@pytest.mark.parametrize(
+    ("model", "machine", "back_by"), [("rtl8139", "pc", "restart"), ("e1000", "q35", "next-boot")]
+)
 def test_next_boot_then_restart_and_back(
-    x86_guest: GuestFactory, remedy: Remedy, model: str, machine: str
+    x86_guest: GuestFactory, remedy: Remedy, model: str, machine: str, back_by: str
 ) -> None:
     with x86_guest(Nic(model, mac=MAC), machine=machine) as guest:
         guest.wait_for_dns()
@@ -41,12 +43,12 @@ def test_next_boot_then_restart_and_back(
         assert guest.driver(MAC) == "virtio_net"
         guest.wait_for_dns()
 
-        remedy.rollback(unit["run"])
+        remedy.rollback(unit["run"], "--mode", back_by)
         back = remedy.last()
         assert back["outcome"] == "applied", back
         assert definition(guest) == before
         guest.wait_for_dns()
-        assert guest.driver(MAC) != "virtio_net"
+        assert (guest.driver(MAC) == "virtio_net") == (back_by == "next-boot")
 
 
 def test_s390x_gets_ccw_and_runs(s390x_guest: GuestFactory, remedy: Remedy) -> None:
@@ -97,6 +99,7 @@ def test_without_an_agent(x86_guest: GuestFactory, remedy: Remedy) -> None:
     mac = "52:54:00:ab:0a:77"  # nobody else's, in any table
     with x86_guest(Nic("rtl8139", mac=mac), manners=Manners(agent=False)) as guest:
         guest.wait_for_dns()
+        assert not guest.agent.answers()
         plan = remedy.plan(guest)
         (step,) = json.loads(plan.read_text())["steps"]
         assert {one["mode"]: one["code"] for one in step["modes"]}["hotswap"] == "no-agent"

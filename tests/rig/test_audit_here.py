@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.rig.domain_xml import MAC, Nic
+from tests.rig.domain_xml import MAC, S390X_MAC, Nic
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.product import effective, nic_of, report_here, rules_of
 
@@ -92,7 +92,7 @@ def test_persistent_and_status_files_of_libvirt_are_read(legacy: Guest) -> None:
 
 
 def test_s390x_runs_virtio_over_ccw(s390x_guest: GuestFactory) -> None:
-    with s390x_guest(Nic("virtio")) as guest:
+    with s390x_guest(Nic("virtio", mac=S390X_MAC)) as guest:
         nic = nic_of(report_here("nics", SYSTEM), guest.name)
         assert nic["arch"] == "s390x"
         assert effective(nic, "model") == ("virtio", "QEMU runs -device virtio-net-ccw")

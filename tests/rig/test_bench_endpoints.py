@@ -23,7 +23,7 @@ from vnicaudit.errors import EndpointError
 pytestmark = pytest.mark.rig
 
 ROOT = Path(__file__).parents[2]
-PORT = 5201
+PORT, ORPHANS_PORT = 5201, 5202
 # a guest that is emulated beside others may be asked to renew it a few seconds late
 LEASE = 20.0
 
@@ -33,6 +33,23 @@ def guest(x86_guest: GuestFactory) -> Iterator[Guest]:
     with x86_guest(Nic("virtio", mac=MAC)) as booted:
         booted.wait_for_dns()
         yield booted
+
+
+@pytest.fixture(scope="module", autouse=True)
+def orphan(guest: Guest) -> str:
+    """The folder of a session whose process was killed: its lease ends while other tests run."""
+    url = f"agent://{guest.name}"
+    module = "tests.bench.endpoints.holder"
+    command = [sys.executable, "-m", module, url, str(LEASE), str(ORPHANS_PORT)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdout is not None
+            folder = holder.stdout.readline().strip()
+            wait_for(lambda: listens(guest, ORPHANS_PORT), "the server listens")
+            assert not gone(guest, folder)
+        finally:
+            holder.kill()
+    return folder
 
 
 @pytest.fixture
@@ -99,21 +116,10 @@ def test_closing_ends_what_runs(guest: Guest) -> None:
     assert not listens(guest, PORT)
 
 
-def test_a_killed_process_leaves_nothing(guest: Guest) -> None:
+def test_a_killed_process_leaves_nothing(guest: Guest, orphan: str) -> None:
     """The supervisor in the guest ends it all when the lease is over."""
-    url = f"agent://{guest.name}"
-    module = "tests.bench.endpoints.holder"
-    command = [sys.executable, "-m", module, url, str(LEASE), str(PORT)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
-        try:
-            assert holder.stdout is not None
-            folder = holder.stdout.readline().strip()
-            wait_for(lambda: listens(guest, PORT), "the server listens")
-            assert not gone(guest, folder)
-        finally:
-            holder.kill()
-    wait_for(lambda: gone(guest, folder), "nothing is left")
-    assert not listens(guest, PORT)
+    wait_for(lambda: gone(guest, orphan), "nothing is left")
+    assert not listens(guest, ORPHANS_PORT)
 
 
 def test_a_missing_program_is_named_with_its_package(
@@ -148,7 +154,8 @@ def test_a_domain_is_found_by_its_uuid(guest: Guest) -> None:
 
 
 def test_a_guest_without_agent_says_what_to_do(x86_guest: GuestFactory) -> None:
-    with x86_guest(Nic("virtio"), manners=Manners(agent=False)) as mute:
+    with x86_guest(Nic("virtio"), manners=Manners(agent=False), boot=False) as mute:
+        mute.start()
         url = f"agent://{mute.name}"
         with pytest.raises(EndpointError) as error:
             open_endpoint(url)

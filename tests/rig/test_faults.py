@@ -15,7 +15,7 @@ pytestmark = pytest.mark.rig
 
 @pytest.mark.usefixtures("x86_guest")
 @pytest.mark.parametrize(
-    ("kills", "seconds"), [(50, 60), pytest.param(204, None, marks=pytest.mark.long)]
+    ("kills", "seconds"), [(50, 40), pytest.param(204, None, marks=pytest.mark.long)]
 )
 def test_nothing_is_lost_however_often_it_is_killed(
     kills: int, seconds: float | None, record_property: Callable[[str, object], None]

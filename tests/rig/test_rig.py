@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.domain_xml import MAC, SHARED_MEMORY, Manners, Nic, Pieces
+from tests.rig.domain_xml import MAC, S390X_MAC, SHARED_MEMORY, Manners, Nic, Pieces
 from tests.rig.errors import RigError
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.l1 import L1
@@ -61,12 +61,6 @@ def test_guest_may_lack_a_driver_and_be_deaf(x86_guest: GuestFactory) -> None:
         assert guest.run(["pidof", "dd"]).stdout == ""
 
 
-def test_guest_without_an_agent_is_up_all_the_same(x86_guest: GuestFactory) -> None:
-    with x86_guest(Nic(mac=MAC), manners=Manners(agent=False)) as guest:
-        guest.wait_for_dns()
-        assert not guest.agent.answers()
-
-
 def test_definition_has_what_a_test_adds(x86_guest: GuestFactory) -> None:
     pieces = Pieces(
         system=None,
@@ -98,13 +92,14 @@ def test_program_in_l1_has_a_deadline(l1: L1) -> None:
 
 
 def test_s390x_guest_drives_its_nic(s390x_guest: GuestFactory) -> None:
-    with s390x_guest(Nic("virtio", mac=MAC)) as guest:
+    nic = Nic("virtio", mac=S390X_MAC)
+    with s390x_guest(nic) as guest:
         assert guest.agent.call("guest-get-osinfo")["machine"] == "s390x"
-        assert guest.driver(MAC) == "virtio_net"
+        assert guest.driver(S390X_MAC) == "virtio_net"
         guest.wait_for_dns()
         guest.ask_agent_to_shut_down()
         guest.wait_until_off()
-        guest.boot()
+    with s390x_guest(nic) as guest:
         guest.wait_for_dns()
         # s390x has no power button: QEMU tells the kernel by sclp.
         guest.press_power_button()
@@ -127,7 +122,8 @@ def test_s390x_has_no_e1000(s390x_guest: GuestFactory) -> None:
         ("vnicaudit-kvm-queues", True, 2),
     ],
 )
-def test_vhost_in_l1(l1: L1, name: str, *, says_vhost: bool, vhost_queues: int) -> None:
+def test_vhost_in_l1(l1_with_guests: L1, name: str, *, says_vhost: bool, vhost_queues: int) -> None:
+    l1 = l1_with_guests
     virsh = ["virsh", "--connect", "qemu:///system"]
     assert l1.run([*virsh, "domstate", name]).output().strip() == "running"
     assert ("<driver name='vhost'" in l1.run([*virsh, "dumpxml", name]).output()) is says_vhost

@@ -94,7 +94,7 @@ def test_words() -> None:
 
 
 def test_no_more_than_anybody_writes() -> None:
-    assert len(accepting_comments("a: 1 # vnicaudit: suppress V1 r\n" * 5000, "yaml")) == 1000
+    assert len(accepting_comments("a: 1 # vnicaudit: suppress V1 r\n" * 5000, "yaml")) == 1001
 
 
 def _entries(text: str, form: Form) -> dict[str, tuple[int, int]]:

@@ -18,7 +18,7 @@ import msgspec
 
 from vnicaudit.audit.accepting.suppressions import Usage
 from vnicaudit.audit.judging.macs import EncodedNic, encoded
-from vnicaudit.audit.reading.files import Item, read_file
+from vnicaudit.audit.reading.files import Item, read_file, shown_path
 from vnicaudit.audit.work import ItemWork, Product
 from vnicaudit.base.cpu_deadline import FILE_SECONDS, kill_when_late
 from vnicaudit.model.decoding import msgpack_decoder
@@ -77,6 +77,8 @@ class Batch(msgspec.Struct):
     """NICs, by which they are compared with those of the whole run."""
     guests: list[Domain] = []
     """Nova's, that wait for their cloud to be read."""
+    unrecognised: list[str] = []
+    """Files in which nothing was recognised."""
 
     @property
     def products(self) -> list[Audited] | list[Domain]:
@@ -108,15 +110,17 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
     work, target, kinds = job.work, job.target, job.work.platforms.files
     batch = Batch()
 
-    def counted() -> Iterator[str]:
+    def read() -> Iterator[Item]:
         for path in paths:
             batch.files += 1
-            yield path
+            nothing = True
+            for item in read_file(path, target, kinds, explicit=explicit):
+                nothing = False
+                yield item
+            if nothing:
+                batch.unrecognised.append(shown_path(path))
 
-    read = chain.from_iterable(
-        read_file(path, target, kinds, explicit=explicit) for path in counted()
-    )
-    for items in _groups(read):
+    for items in _groups(read()):
         for item in items:
             _work_on(item, batch, job)
     batch.usage = work.usage()

@@ -254,6 +254,7 @@ class AuditRun:
             self._put_aside(copy, tally)
         for part in batch.not_judged:
             tally.unjudged(part)
+        tally.not_recognised(batch.unrecognised)
 
     def _put_aside(self, copy: PutAside, tally: TargetCounts) -> None:
         """A copy is not judged, unless it is given to Nova in this very run."""

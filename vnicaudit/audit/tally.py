@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Literal
 
 from vnicaudit.audit.work import Product
@@ -19,6 +20,9 @@ from vnicaudit.model.report import (
 
 MAX_ERRORS = 1000
 """Reading errors kept per target; more are counted."""
+
+MAX_UNRECOGNISED = 10_000
+"""Files without anything recognised whose names are kept per target; more are counted."""
 
 _NAMED_ASIDE = 3
 """Copies that are named; more are counted."""
@@ -42,6 +46,8 @@ class TargetCounts:
         self.not_judged: list[NotJudged] = []
         self.not_judged_count = 0
         self.passed_over = False
+        self.unrecognised: list[str] = []
+        self.unrecognised_count = 0
 
     def domain(self, domain: Domain) -> None:
         """Count a domain and its NICs."""
@@ -84,6 +90,11 @@ class TargetCounts:
         if len(self.not_judged) < MAX_ERRORS:
             self.not_judged.append(part)
 
+    def not_recognised(self, files: Sequence[str]) -> None:
+        """Count files in which nothing was recognised; keep their names, if there is room."""
+        self.unrecognised_count += len(files)
+        self.unrecognised.extend(files[: MAX_UNRECOGNISED - len(self.unrecognised)])
+
     def result(self, name: str) -> TargetResult:
         """How reading the target went."""
         name = _place(name)
@@ -101,6 +112,8 @@ class TargetCounts:
             tuple(self.not_judged),
             self.not_judged_count,
             self.passed_over,
+            tuple(self.unrecognised),
+            self.unrecognised_count,
         )
 
     def _aside(self) -> list[str]:

@@ -175,7 +175,9 @@ class AuditWork:
         elif isinstance(item, Image):
             item = self._assumptions.made_for(item)
         audited = self._description_auditor.audit(item, target)
-        own = texts_in(Location(target, audited.file), item.comments) if item.comments else None
+        line = None if isinstance(item, NovaConfig) else item.location.line
+        place = Location(target, audited.file, line)
+        own = texts_in(place, item.comments) if item.comments else None
         return self._filtered(audited, None, own)
 
     def host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
@@ -269,7 +271,8 @@ class AuditWork:
 def _texts_of_nic(nic: NicSeen, audited: Audited) -> OwnTexts:
     """The suppressions that the domain of a NIC has itself."""
     finding = audited.findings[0]
-    return OwnTexts(finding.location, finding.about, nic.suppressions, nic.comments)
+    place = finding.location
+    return OwnTexts(place, finding.about, nic.suppressions, nic.comments, start=place.line)
 
 
 class NicsAlone:

@@ -27,6 +27,7 @@ from vnicaudit.history.tables import (
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
 from vnicaudit.model.fleet import HostStatus
 from vnicaudit.model.fleet_state import (
+    FindingMark,
     FleetHost,
     FleetSummary,
     KnownFinding,
@@ -89,6 +90,16 @@ class FleetState:
     def hosts(self) -> list[FleetHost]:
         """The hosts of the inventory, by name."""
         return [self._host(row) for row in self._connection.execute(_hosts())]
+
+    def marks_on(
+        self, hosts: Sequence[FleetHost]
+    ) -> Iterator[tuple[FleetHost, dict[str, FindingMark]]]:
+        """Each host with its open findings by fingerprint, accepted ones left out: a tenth of the
+        work of :meth:`open_on`."""
+        for some in chunks(hosts, _AT_ONCE):
+            marks = self._marks([one.id for one in some])
+            for one in some:
+                yield one, marks[one.id]
 
     def open_on(self, hosts: Sequence[FleetHost]) -> Iterator[tuple[FleetHost, list[KnownFinding]]]:
         """Each host with its open findings; accepted ones are left out."""
@@ -164,6 +175,25 @@ class FleetState:
             is_tried=tried == self._newest,
         )
 
+    def _marks(self, hosts: Sequence[int]) -> dict[int, dict[str, FindingMark]]:
+        f, p, h = finding.c, problem.c, host.c
+        query = (
+            select(f.host, f.fingerprint, f.first_seen, h.read, p.rule, f.unlooked, f.opened)
+            .add_columns(f.opened_as)
+            .join(problem, p.id == f.problem)
+            .join(host, h.id == f.host)
+            .where(f.host.in_(hosts), f.closed.is_(None), f.accepted == 0)
+        )
+        marks: dict[int, dict[str, FindingMark]] = {number: {} for number in hosts}
+        known: dict[tuple[object, ...], FindingMark] = {}
+        for number, fingerprint, seen, *state in self._connection.execute(query.order_by(f.id)):
+            key = (seen, *state)
+            mark = known.get(key)
+            if mark is None:
+                mark = known[key] = FindingMark(self._open_state(*state), time_text(seen))
+            marks[number][fingerprint.hex()] = mark
+        return marks
+
     def _open(self, hosts: Sequence[int]) -> dict[int, list[KnownFinding]]:
         f = finding.c
         here = and_(f.host.in_(hosts), f.closed.is_(None), f.accepted == 0)
@@ -209,12 +239,19 @@ class FleetState:
             return _ENDED.get(values["closed_as"], "gone")
         if values["accepted"]:
             return "suppressed"
-        is_fresh = values["read"] == self._newest and values["rule"] in self._rules
-        if not is_fresh or values["unlooked"] is not None:
+        names = ("read", "rule", "unlooked", "opened", "opened_as")
+        return self._open_state(*(values[name] for name in names))
+
+    def _open_state(
+        self, read: int | None, rule: str, unlooked: int | None, opened: int, opened_as: str
+    ) -> FindingState:
+        """Of a finding that is open and not accepted."""
+        is_fresh = read == self._newest and rule in self._rules
+        if not is_fresh or unlooked is not None:
             return "not looked at"
-        if values["opened"] != self._newest:
+        if opened != self._newest:
             return "known"
-        return _OPENED.get(values["opened_as"], "known")
+        return _OPENED.get(opened_as, "known")
 
 
 def _hosts() -> Select[tuple[object, ...]]:

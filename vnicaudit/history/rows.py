@@ -240,6 +240,7 @@ def _told(
     return ProblemRow(*told, change.field, change.old, change.new, int(change.safe))
 
 
+@lru_cache(maxsize=4096)
 def time_text(at: int) -> str:
     """Milliseconds since 1970 as RFC 3339 in UTC, to the second."""
     text = datetime.fromtimestamp(at / 1000, timezone.utc).isoformat(timespec="seconds")

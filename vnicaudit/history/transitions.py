@@ -11,7 +11,8 @@ from vnicaudit.history.rows import FindingFacts, NicFacts
 NicKey = tuple[bytes | str, str | None, int]
 """UUID or name of its domain, MAC address, and which of those of that address it is."""
 
-_COMPARED = tuple(name for name in NicFacts._fields if name != "nic_index")
+COMPARED = tuple(name for name in NicFacts._fields if name != "nic_index")
+"""Columns of a NIC that are its state."""
 
 
 class OpenNic(NamedTuple):
@@ -130,7 +131,7 @@ def changed_columns(old: NicFacts, new: NicFacts) -> list[str]:
     """Names of the columns in which two states of a NIC differ; its index is no state."""
     if old == new:
         return []
-    return [name for name in _COMPARED if getattr(old, name) != getattr(new, name)]
+    return [name for name in COMPARED if getattr(old, name) != getattr(new, name)]
 
 
 def _domain_of(nic: NicFacts) -> SubjectKey:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-MAX_COMMENTS = 256
-"""More comments about one description are not read; it carries one more, which tells that there
-are."""
-
 
 class AcceptingComment(msgspec.Struct, frozen=True):
     """A comment on a ``line`` of a ``file``. It accepts findings on the lines ``first`` to
     ``last`` (0: a finding without a line); ``entry`` is what it says: rule, reason, settings.
 
-    ``reporter``: what is wrong with it is said where this description is judged; ``sole``: the file
-    describes nothing else, so that it is known whether the comment is needed.
+    All descriptions of a file carry all of its comments. ``reporter``: this is the first, where is
+    said what is wrong with them; ``settles``: the last, from which on it is known whether a comment
+    is needed.
     """
 
     file: str
@@ -23,4 +20,4 @@ class AcceptingComment(msgspec.Struct, frozen=True):
     last: int
     entry: tuple[tuple[str, str], ...]
     reporter: bool = True
-    sole: bool = True
+    settles: bool = True

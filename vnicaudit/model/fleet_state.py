@@ -3,6 +3,8 @@ each finding by the newest audit."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from vnicaudit.model.finding import Confidence, Severity
@@ -54,6 +56,14 @@ class KnownFinding(msgspec.Struct, frozen=True, kw_only=True):
     mac: str | None
     nic_index: int | None
     file: str | None
+
+
+class FindingMark(NamedTuple):
+    """The state of an open finding by the newest audit, and when it was first seen (UTC, RFC
+    3339)."""
+
+    state: FindingState
+    first_seen: str
 
 
 class FleetSummary(msgspec.Struct, frozen=True, kw_only=True):

@@ -204,7 +204,7 @@ class Nic(msgspec.Struct, frozen=True):
     mac: str | None = None
     """Lower case, colons."""
     source: str | None = None
-    """Bridge, network, device or socket path, by type."""
+    """Bridge, network, device or socket path, by type; of a server's NIC its port."""
     target_dev: str | None = None
     alias: str | None = None
     lines: tuple[tuple[str, int], ...] = ()
@@ -219,6 +219,8 @@ class Nic(msgspec.Struct, frozen=True):
     """Filled in by :mod:`vnicaudit.audit.effective`; None before."""
     path: PathMtu | None = None
     """Looked at where an MTU is set for it and it runs on this machine."""
+    network: str | None = None
+    """Of a server's NIC, the network in Neutron, by name."""
     address: str | None = None
     """Where it sits, as the definition has it: ``0000:00:03.0`` on PCI (domain, bus, slot,
     function), ``fe.0.0001`` on ccw (cssid, ssid, devno). None elsewhere, and where it is not, or

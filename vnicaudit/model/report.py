@@ -71,7 +71,8 @@ class TargetResult(msgspec.Struct, frozen=True):
     bears on it: what this user may not see, what could not be joined. ``calls`` counts the calls
     to each API of a cloud. ``not_judged``: parts of files (the first thousand of
     ``not_judged_count``). ``passed_over``: a named file of which nothing was read, without an error
-    (``--skip-unrecognised``)."""
+    (``--skip-unrecognised``). ``unrecognised``: files of a folder in which nothing was recognised
+    (the first ten thousand of ``unrecognised_count``)."""
 
     target: str
     status: Literal["ok", "partial", "failed"]
@@ -85,6 +86,8 @@ class TargetResult(msgspec.Struct, frozen=True):
     not_judged: tuple[NotJudged, ...] = ()
     not_judged_count: int = 0
     passed_over: bool = False
+    unrecognised: tuple[str, ...] = ()
+    unrecognised_count: int = 0
 
 
 class NicRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +115,9 @@ class NicRow(msgspec.Struct, frozen=True, kw_only=True):
     location: Location
     wiring: str | None = None
     """How KubeVirt connects it (docs/how-to/kubevirt.md); null elsewhere."""
+    source: str | None = None
+    """The bridge, network, device or socket it is connected to; null: there is none, or it is not
+    known."""
 
 
 class Suppressed(msgspec.Struct, frozen=True):

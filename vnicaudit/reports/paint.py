@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
+
+_PLAIN = re.compile(r"https?://[!-~]+")
 
 _STYLES = {
     "error": "bold white on red",
@@ -34,6 +37,13 @@ class Paint:
             return text
         before, after = _codes(style)
         return f"{before}{text}{after}"
+
+    def link(self, address: str, text: str) -> str:
+        """The text, which a terminal that can opens ``address`` for (OSC 8). As it is when colour
+        is off, or the address empty or not plain."""
+        if not self._color or not _PLAIN.fullmatch(address):
+            return text
+        return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
 @cache

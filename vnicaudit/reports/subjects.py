@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import msgspec
@@ -20,6 +21,7 @@ from vnicaudit.model.refs import (
 )
 
 SubjectKind = Literal["nic", "domain", "server", "image", "flavor", "preference", "host", "config"]
+_SHIPPED = re.compile(r"VNIC\d{3}", re.ASCII)
 _KINDS: dict[type[Ref], SubjectKind] = {
     NicRef: "nic",
     DomainRef: "domain",
@@ -71,6 +73,6 @@ def fixable(finding: Finding) -> Fixable:
 def rule_page(docs_url: str, rule: str) -> str:
     """The address of the page on a rule; empty where nobody said where the pages are, and for rules
     from outside, which have none."""
-    if not docs_url or not rule.startswith("VNIC"):
+    if not docs_url or _SHIPPED.fullmatch(rule) is None:
         return ""
     return f"{docs_url.rstrip('/')}/rules/{rule}.html"

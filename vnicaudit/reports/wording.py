@@ -23,6 +23,8 @@ from vnicaudit.model.report import Audited, RunEnd, TargetResult
 from vnicaudit.reports.coverage import coverage_sentence
 from vnicaudit.reports.tally import SCOPE_WORD, Tally
 
+_REASONS = 5
+"""Of those for which no rule was judged, so many are told."""
 WORST_FIRST = tuple(reversed(SEVERITIES))
 _BESIDE_DOMAINS = tuple(item for item in SCOPE_WORD.items() if item[0] != "domain")
 
@@ -138,19 +140,40 @@ def skip_sentences(tally: Tally) -> Iterator[str]:
     NICs share a sentence; the most frequent comes first."""
     groups: dict[tuple[int, str, str], list[str]] = {}
     for (rule, needs, kind), number in tally.skipped.items():
-        groups.setdefault((number, needs, kind), []).append(rule)
+        if rule != EVERY_RULE:
+            groups.setdefault((number, needs, kind), []).append(rule)
+    yield from _without_any_rule(tally)
     for (number, needs, kind), rules in sorted(
         groups.items(), key=lambda group: (-group[0][0], sorted(group[1]))
     ):
         where = f"not judged for {count(number, kind)}"
-        if rules == [EVERY_RULE]:
-            yield f"No rule was judged for {count(number, kind)}: needs {needs}"
-        elif rules == [ALL_BUT_THE_MODEL]:
+        if rules == [ALL_BUT_THE_MODEL]:
             yield f"Only the model was judged for {count(number, kind)}: the rest needs {needs}"
         elif len(rules) == 1:
             yield f"{rules[0]} was {where}: needs {needs}"
         else:
             yield f"{', '.join(sorted(rules))} were {where}: need {needs}"
+
+
+def _without_any_rule(tally: Tally) -> Iterator[str]:
+    """``No rule was judged for 5 domains: needs … (3 domains); … (2 domains)``: once, whatever is
+    missing."""
+    found = [(needs, kind, number) for (rule, needs, kind), number in tally.skipped.items()
+             if rule == EVERY_RULE]  # fmt: skip
+    if not found:
+        return
+    kinds: Counter[str] = Counter()
+    for _needs, kind, number in found:
+        kinds[kind] += number
+    total = ", ".join(count(number, kind) for kind, number in kinds.most_common())
+    if len(found) == 1:
+        yield f"No rule was judged for {total}: needs {found[0][0]}"
+        return
+    found.sort(key=lambda one: -one[2])
+    reasons = [f"{needs} ({count(number, kind)})" for needs, kind, number in found[:_REASONS]]
+    if (more := len(found) - _REASONS) > 0:
+        reasons.append(f"{count(more, 'other thing')} (the JSON report has each)")
+    yield f"No rule was judged for {total}: needs {'; '.join(reasons)}"
 
 
 def accepted_sentence(end: RunEnd) -> str:

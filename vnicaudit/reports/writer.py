@@ -17,6 +17,7 @@ import msgspec
 
 from vnicaudit.model.finding import Confidence, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.reports.subjects import rule_page
 from vnicaudit.text.edits import Replacement
 
 if TYPE_CHECKING:
@@ -55,10 +56,16 @@ class Options(msgspec.Struct, frozen=True):
     most: int | None = None
     docs_url: str = ""
     """Where the documentation is published; empty: nobody said."""
+    links: bool = False
+    """Rule ids are links to their pages, as terminals show them."""
     replacements: Replacements | None = None
     """None: nothing is known of the files."""
     memory: Callable[[], PageMemory] | None = None
     """Of a fleet, what is known beside its audit: asked when a report begins, and at its end."""
+
+    def page_to_link(self, rule: str) -> str:
+        """The address that the id of a rule leads to; empty: none."""
+        return rule_page(self.docs_url, rule) if self.links else ""
 
 
 class ReportWriter(Protocol):

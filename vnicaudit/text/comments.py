@@ -14,32 +14,41 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Literal, NamedTuple
 
+from vnicaudit.base.wording import closest, shortened
+
 MARK = "vnicaudit:"
 """In every comment that accepts findings."""
-_MOST = 1000
+MOST_COMMENTS = 1000
+"""More of one file are not read."""
 FIRST, LAST = 0, 2**31
 """Lines of a whole file: a finding without a line is on the line 0."""
 
-Form = Literal["ini", "yaml", "code"]
+Form = Literal["ini", "flags", "yaml", "code"]
 """How a file is written: in YAML it has documents."""
 
-_ENTRY = r"[ \t]*vnicaudit:[ \t]*suppress(?:[ \t]+|$)(.*)"
+_WORD = "suppress"
+_ENTRY = r"[ \t]*vnicaudit:[ \t]*(\S+)(?:[ \t]+|$)(.*)"
 _ALONE = re.compile(r"[ \t]*[#;]" + _ENTRY)
 _MARKER = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
 _BEHIND = re.compile(r"[ \t]#" + _ENTRY)
-_COMMENTS: dict[Form, tuple[str, ...]] = {"ini": ("#", ";"), "yaml": ("#",), "code": ("#",)}
+_COMMENTS: dict[Form, tuple[str, ...]] = {
+    "ini": ("#", ";"), "flags": ("#",), "yaml": ("#",), "code": ("#",),
+}  # fmt: skip
 _SETTINGS = ("until", "owner", "mac")
 _LOOKS_SET = re.compile(r"\b(?:until|owner|mac)\s*(?:=|:\s*\d)", re.IGNORECASE)
 
 
+_Entry = tuple[tuple[str, str], ...]
+
+
 class CommentEntry(NamedTuple):
     """A comment on a line. It holds for findings on the lines ``first`` to ``last``; ``entry`` is
-    what it says: the rule, the reason, and settings."""
+    what it says: the rule, the reason, and settings; or the ``problem`` for which it is none."""
 
     line: int
     first: int
     last: int
-    entry: tuple[tuple[str, str], ...]
+    entry: _Entry
 
 
 def reason_and_settings(text: str) -> dict[str, str]:
@@ -62,9 +71,11 @@ def reason_and_settings(text: str) -> dict[str, str]:
 
 
 def accepting_comments(text: str, form: Form) -> tuple[CommentEntry, ...]:
-    """The comments of a file that accept findings; of a file that may come from anywhere the first
-    thousand. In YAML and code no ``#`` stands in a text any more."""
-    return tuple(islice(_CommentWalk(text, form).comments(), _MOST)) if MARK in text else ()
+    """The comments of a file that accept findings, or mean to; of a file that may come from
+    anywhere one more than are read. In YAML and code no ``#`` stands in a text any more."""
+    if MARK not in text:
+        return ()
+    return tuple(islice(_CommentWalk(text, form).comments(), MOST_COMMENTS + 1))
 
 
 class _CommentWalk:
@@ -73,8 +84,8 @@ class _CommentWalk:
     def __init__(self, text: str, form: Form) -> None:
         self._lines = text.split("\n")
         self._form: Form = form
-        self._waiting: list[tuple[int, str]] = []
-        self._top: list[tuple[int, str]] = []
+        self._waiting: list[tuple[int, _Entry]] = []
+        self._top: list[tuple[int, _Entry]] = []
         self._first = FIRST
         self._at_top = True
 
@@ -84,8 +95,8 @@ class _CommentWalk:
             # indented in an INI file, it is part of the value above
             text = line.rstrip() if self._form == "ini" else line.strip()
             if text.startswith(_COMMENTS[self._form]):
-                if match := _ALONE.match(line):
-                    self._waiting.append((number, match[1]))
+                if entry := _entry(_ALONE.match(line)):
+                    self._waiting.append((number, entry))
             elif self._form == "yaml" and _MARKER.match(line):
                 if not self._at_top:
                     yield from self._of_document(number - 1)
@@ -100,21 +111,29 @@ class _CommentWalk:
         if self._at_top:
             self._top, self._at_top = self._waiting, False
         else:
-            yield from (_comment(*one, number, number) for one in self._waiting)
+            yield from (CommentEntry(at, number, number, one) for at, one in self._waiting)
         self._waiting = []
-        if self._form != "ini" and (match := _BEHIND.search(line)):
-            yield _comment(number, match[1], number, number)
+        if self._form in ("yaml", "code") and (entry := _entry(_BEHIND.search(line))):
+            yield CommentEntry(number, number, number, entry)
 
     def _of_document(self, last: int) -> Iterator[CommentEntry]:
         """Comments at the top of the document that ends here."""
-        yield from (_comment(*one, self._first, last) for one in self._top)
+        yield from (CommentEntry(at, self._first, last, one) for at, one in self._top)
         # nothing stands below these: they accept nothing, which is reported
-        yield from (_comment(*one, LAST + 1, LAST + 1) for one in self._waiting)
+        yield from (CommentEntry(at, LAST + 1, LAST + 1, one) for at, one in self._waiting)
         self._waiting = []
         self._top, self._at_top = [], True
 
 
-def _comment(line: int, text: str, first: int, last: int) -> CommentEntry:
-    rule, _, rest = text.strip().partition(" ")
-    entry = {"rule": rule.rstrip(":"), **reason_and_settings(rest)}
-    return CommentEntry(line, first, last, tuple(entry.items()))
+def _entry(match: re.Match[str] | None) -> _Entry:
+    """The words of a comment by their kind; empty where it is about something else."""
+    if match is None:
+        return ()
+    word, text = match[1], match[2].strip()
+    if word != _WORD:
+        close = closest(word.rstrip(":").lower(), (_WORD,))
+        return (("problem", f"unknown word {shortened(word)!r}; write 'suppress'"),) * bool(close)
+    if "\r" in text:  # to some it ends the line, and what stands behind it is no comment
+        return (("problem", "a carriage return stands in the middle of its line"),)
+    rule, _, rest = text.partition(" ")
+    return tuple({"rule": rule.rstrip(":"), **reason_and_settings(rest)}.items())

@@ -18,6 +18,7 @@ from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.model.measurement import Direction, Ran, Workload
 
+_SECONDS = 0.15
 _DIRECTIONS: dict[str, Direction] = {"rr1": "both", "rea": "tx", "wri": "rx"}
 _REQUESTS = {
     "transaction_rate", "latency_mean", "latency_p50", "latency_p99", "latency_p999",
@@ -33,13 +34,13 @@ def ends() -> Iterator[Ends]:
 
 def _workload(pattern: str, **changes: object) -> Workload:
     direction = _DIRECTIONS[pattern.removeprefix("str-")[:3]]
-    usual: dict[str, object] = {"direction": direction, "seconds": 0.3, "warmup": 0.1}
+    usual: dict[str, object] = {"direction": direction, "seconds": _SECONDS, "warmup": 0.05}
     return Workload(id="w", engine="rr", pattern=pattern, **(usual | changes))  # type: ignore[arg-type]
 
 
 def measured(workload: Workload, ends: Ends) -> Measured:
-    """A run in whose third of a second something was answered: a machine that stalls then has
-    answered nothing."""
+    """A run in whose time something was answered: a machine that stalls then has answered
+    nothing."""
     for _try in range(8):
         found = rr.measure(workload, ends)
         if found.error != "no request was answered in the measured time":
@@ -54,9 +55,9 @@ def test_requests(ends: Ends, pattern: str, connections: int) -> None:
     assert found.error == ""
     assert found.values.keys() == _REQUESTS
     assert found.transactions is not None
-    assert found.values["transaction_rate"] == found.transactions / 0.3
+    assert found.values["transaction_rate"] == found.transactions / _SECONDS
     assert found.bytes == found.transactions * {"1": 2, "0": 1200, "k": 30920}[pattern[-1]]
-    assert found.values["goodput"] == found.bytes * 8 / 0.3
+    assert found.values["goodput"] == found.bytes * 8 / _SECONDS
     assert found.histogram is not None
     assert decode(found.histogram).total == found.transactions
     assert found.values["latency_p50"] <= found.values["latency_p99"]
@@ -72,7 +73,7 @@ def test_streams(ends: Ends, pattern: str, connections: int) -> None:
     found = measured(_workload(pattern, connections=connections), ends)
     assert found.error == ""
     assert found.bytes is not None
-    assert found.values == {"goodput": found.bytes * 8 / 0.3}
+    assert found.values == {"goodput": found.bytes * 8 / _SECONDS}
     assert found.transactions is None
     assert found.histogram is None
     _nothing_is_left(ends)

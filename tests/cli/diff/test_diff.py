@@ -75,6 +75,18 @@ def test_what_was_not_read_again_is_not_gone(reports: Path) -> None:
     )
 
 
+def test_a_file_that_is_not_recognised_any_more_is_not_gone(reports: Path) -> None:
+    (reports / "guests/fixed.xml").write_text("<html/>\n")
+    (reports / "guests/same.xml").unlink()
+    inside("audit", "guests", "-o", "other.json")
+    expected = {("unknown", "fixed"), ("gone", "same"), ("new", "spoiled")}
+    assert states("old.json", "other.json") == (4, expected)
+    text = inside("diff", "old.json", "other.json").stdout
+    assert "nothing in guests/fixed.xml was recognised: not judged" in " ".join(text.split())
+    inside("audit", "guests", "--redact", "-o", "hidden.json")
+    assert "fixed.xml" not in (reports / "hidden.json").read_text()
+
+
 def test_what_is_suppressed_is_accepted(reports: Path) -> None:
     (reports / "vnicaudit.toml").write_text(
         "[[suppress]]\nrule = 'VNIC001'\ndomain = 'fixed'\nreason = 'r'\nuntil = 2999-01-01\n"

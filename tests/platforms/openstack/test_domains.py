@@ -14,6 +14,7 @@ from tests.platforms.openstack.servers import (
     HOST,
     ID,
     IMAGE,
+    MAC,
     around,
     declared,
     domain,
@@ -194,3 +195,9 @@ def test_what_is_listed_and_no_server() -> None:
     ports, images = Ports(), Images("openstack:c", lambda _system: None)
     assert ports.take(ID) == []
     assert images.by_id == {}
+
+
+def test_the_network_of_a_nic_is_named() -> None:
+    addresses = {"private": [{"OS-EXT-IPS-MAC:mac_addr": MAC.upper()}]}
+    (nic,) = domain(raw(addresses=addresses), around(port())).nics
+    assert (nic.network, nic.source) == ("private", "p1")

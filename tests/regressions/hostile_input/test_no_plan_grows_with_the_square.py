@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from io import BytesIO
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -21,9 +23,11 @@ from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.plan import FileUnit, NotPlanned, Plan, Step
 from vnicaudit.remedy.applying.apply import RunContext, dry_run_apply
 from vnicaudit.remedy.applying.domains.prepare import prepare_file
+from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.journal.run_request import RunLimits
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.schedule import Schedule
+from vnicaudit.remedy.applying.unit_queue import UnitQueue
 from vnicaudit.remedy.planning import diffs, domain_targets
 from vnicaudit.remedy.planning.domains import MOST_NICS, DomainPlanner
 from vnicaudit.remedy.planning.source import Source
@@ -61,7 +65,7 @@ def test_what_all_steps_have_in_common_is_masked_once(
         texts.append(text)
         return masked(text)
 
-    monkeypatch.setattr("vnicaudit.remedy.planning.diffs.masked", counted)
+    monkeypatch.setattr("vnicaudit.text.secrets.masked", counted)
     diffs._readable.cache_clear()
     result = inside("plan", "guest.xml", "--include-unsafe", cwd=tmp_path)
     assert "40 steps" in result.stdout
@@ -155,6 +159,29 @@ def test_the_steps_of_a_plan_are_found_once_for_all_its_units(tmp_path: Path) ->
         assert len(dry_run_apply(some, b"", _order(tmp_path))) == len(some)
 
     assert ratio(looked_at, small, large, DOUBLED**3) <= DOUBLED**3
+
+
+def test_units_of_a_run_are_counted_as_they_end() -> None:
+    """Before each unit all that had ended were looked through, and all that were left."""
+    units = [_Unit(str(n), f"host {n % 40}") for n in range(3200)]
+    groups = {f"host {n}": (f"zone {n % 4}", f"rack {n % 10}") for n in range(40)}
+    small, large = units[:400], units
+
+    def gone_through(some: list[_Unit]) -> None:
+        run = UnitQueue(Schedule(groups=groups), some)
+        while run.targets:
+            assert run.stop(datetime(2026, 11, 27)) == ""
+            for unit in run.next():
+                run.count(unit, Result("applied"))
+
+    assert ratio(gone_through, small, large, DOUBLED**3) <= DOUBLED**3
+
+
+class _Unit(NamedTuple):
+    """Of a run."""
+
+    key: str
+    target: str
 
 
 def _order(folder: Path) -> RunContext:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import threading
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -11,12 +14,8 @@ import pytest
 from vnicaudit.errors import JournalError, SilentError, UsageError
 from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.journal.result import Result
-from vnicaudit.remedy.applying.schedule import (
-    PlacedResult,
-    Schedule,
-    Window,
-    side_by_side,
-)
+from vnicaudit.remedy.applying.schedule import Schedule, Window, side_by_side
+from vnicaudit.remedy.applying.unit_queue import UnitQueue
 
 NOON = datetime(2026, 11, 21, 12, 0)
 
@@ -24,16 +23,32 @@ NOON = datetime(2026, 11, 21, 12, 0)
 class At(NamedTuple):
     """A unit at a target."""
 
-    name: str
+    key: str
     target: str = "host"
 
 
 LEFT = [At(name) for name in "abcd"]
 
 
-def results(*outcomes: Outcome, target: str = "host") -> list[PlacedResult]:
+class Ended(NamedTuple):
+    """How a unit at a target ended."""
+
+    target: str
+    outcome: Outcome
+
+
+def results(*outcomes: Outcome, target: str = "host") -> list[Ended]:
     """How units ended, in order."""
-    return [PlacedResult(target, Result(outcome)) for outcome in outcomes]
+    return [Ended(target, outcome) for outcome in outcomes]
+
+
+def progress(schedule: Schedule, done: list[Ended], left: Sequence[At] = ()) -> UnitQueue[At]:
+    """A run in which these have ended, and those are left."""
+    ended = [At(f"ended {number}", one.target) for number, one in enumerate(done)]
+    made = UnitQueue(schedule, [*ended, *left])
+    for unit, one in zip(ended, done, strict=True):
+        made.count(unit, Result(one.outcome))
+    return made
 
 
 @pytest.mark.parametrize(
@@ -50,8 +65,8 @@ def results(*outcomes: Outcome, target: str = "host") -> list[PlacedResult]:
         (Schedule(canary=1, batch=2), results("refused"), "a"),  # nothing was done to it
     ],
 )
-def test_what_is_done_next(schedule: Schedule, done: list[PlacedResult], now: str) -> None:
-    assert "".join(one.name for one in schedule.next(LEFT, done)) == now
+def test_what_is_done_next(schedule: Schedule, done: list[Ended], now: str) -> None:
+    assert "".join(one.key for one in progress(schedule, done, LEFT).next()) == now
 
 
 @pytest.mark.parametrize(
@@ -74,8 +89,8 @@ def test_what_is_done_next(schedule: Schedule, done: list[PlacedResult], now: st
         (Schedule(window=Window.parse("11:59-12:01")), results(), ""),
     ],
 )  # fmt: skip
-def test_why_no_more_is_begun(schedule: Schedule, done: list[PlacedResult], reason: str) -> None:
-    assert schedule.stop(done, NOON) == reason
+def test_why_no_more_is_begun(schedule: Schedule, done: list[Ended], reason: str) -> None:
+    assert progress(schedule, done).stop(NOON) == reason
 
 
 GROUPED = Schedule(
@@ -86,28 +101,95 @@ FLEET = [At("a", "kvm1"), At("b", "kvm1"), At("c", "kvm2"), At("d", "kvm3"), At(
 
 
 def test_each_group_has_canaries_of_its_own_before_any_batch() -> None:
-    done: list[PlacedResult] = []
+    run = UnitQueue(GROUPED, FLEET)
     order = []
-    left = FLEET
-    while left:
-        now = GROUPED.next(left, done)
-        order.append("".join(one.name for one in now))
-        done += [PlacedResult(one.target, Result("applied")) for one in now]
-        left = [one for one in left if one not in now]
+    while run.targets:
+        now = run.next()
+        order.append("".join(one.key for one in now))
+        for one in now:
+            run.count(one, Result("applied"))
     assert order == ["a", "c", "d", "e", "b"]  # c is the canary of gpu, e of those in no group
 
 
 def test_a_group_whose_first_guests_are_refused_gets_another_canary() -> None:
     done = results("refused", target="kvm1")
-    assert [one.name for one in GROUPED.next(FLEET[1:], done)] == ["b"]
+    assert [one.key for one in progress(GROUPED, done, FLEET[1:]).next()] == ["b"]
 
 
 def test_a_canary_of_one_group_stops_all_of_them() -> None:
     well = results("applied", "applied", target="kvm1")
-    assert GROUPED.stop(well, NOON) == ""
+    assert progress(GROUPED, well).stop(NOON) == ""
     bad = results("failed", target="kvm2")
-    assert GROUPED.stop([*well, *bad], NOON) == "a canary of gpu was not changed as planned"
-    assert GROUPED.stop([*well, *results("failed", target="kvm1")], NOON) == ""
+    assert (
+        progress(GROUPED, [*well, *bad]).stop(NOON) == "a canary of gpu was not changed as planned"
+    )
+    later = results("failed", target="kvm1")
+    assert progress(GROUPED, [*well, *later]).stop(NOON) == ""
+
+
+def test_sources_go_first_one_by_one_and_are_no_canaries() -> None:
+    images = [At("image", "cloud"), At("flavor", "cloud")]
+    run = UnitQueue(Schedule(batch=2, max_failures=1), LEFT, images)
+    assert [one.key for one in run.next()] == ["image"]
+    run.count(images[0], Result("failed"))
+    assert run.stop(NOON) == ""
+    assert [one.key for one in run.next()] == ["flavor"]
+    run.count(images[1], Result("failed"))
+    assert run.stop(NOON) == "2 failed (--max-failures 1)"
+    assert [one.key for one in run.next()] == ["a"]
+    assert set(run.targets) == {"host"}
+
+
+def _reference(
+    schedule: Schedule, units: Sequence[At], done: dict[str, Result]
+) -> tuple[list[str], str]:
+    """The units to change now, and the group whose canary failed: found by going through all."""
+    well: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
+    failed = ""
+    for unit in units:
+        if unit.key not in done:
+            continue
+        outcome = done[unit.key].outcome
+        for group in schedule.groups_of(unit.target):
+            well[group] += outcome in ("applied", "already")
+            seen[group] += outcome not in ("refused", "gone")
+            if outcome in ("failed", "rolled-back") and seen[group] <= schedule.canary:
+                failed = failed or group or "all"
+    left = [unit for unit in units if unit.key not in done]
+    for unit in left:
+        if any(well[group] < schedule.canary for group in schedule.groups_of(unit.target)):
+            return [unit.key], failed
+    return [unit.key for unit in left[: schedule.batch]], failed
+
+
+_OUTCOMES: tuple[Outcome, ...] = (
+    *("applied",) * 6, "already", "refused", "gone", "failed",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_counts_say_what_going_through_all_units_says(seed: int) -> None:
+    draw = random.Random(seed)
+    groups = {f"kvm{n}": tuple(sorted(draw.sample("ABCD", draw.randint(1, 3)))) for n in range(5)}
+    schedule = Schedule(draw.randint(0, 3), draw.randint(1, 4), 99, groups=groups)
+    units = [At(str(n), f"kvm{draw.randrange(6)}") for n in range(40)]
+    run, done = UnitQueue(schedule, units), dict[str, Result]()
+
+    def end(unit: At) -> None:
+        done[unit.key] = Result(draw.choice(_OUTCOMES))
+        run.count(unit, done[unit.key])
+
+    for unit in draw.sample(units, draw.randint(0, 6)):  # of an earlier life of the program
+        end(unit)
+    while run.targets:
+        following, failed = _reference(schedule, units, done)
+        now = run.next()
+        assert [one.key for one in now] == following
+        expected = f"a canary of {failed} was not changed as planned" if failed else ""
+        assert run.stop(NOON) == expected
+        for one in now:
+            end(one)
 
 
 @pytest.mark.parametrize(

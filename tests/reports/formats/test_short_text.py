@@ -237,7 +237,7 @@ def test_those_that_are_shown_are_the_worst(view: View) -> None:
 @pytest.mark.parametrize(
     ("by", "title"),
     [("domain", "vm-001 (domains/web-01.xml)  1 problem"), ("owner", "owner libvirt  12 problems"),
-     ("host", "host not told  12 problems in 12 domains")],
+     ("host", "host not told: files in domains  12 problems in 12 domains")],
 )  # fmt: skip
 def test_other_groups_have_a_title(by: str, title: str) -> None:
     text = short([guest(each) for each in range(12)], replace(SHORT, group_by=by))
@@ -267,3 +267,11 @@ def test_a_hostile_name_stays_on_its_line() -> None:
 def test_crashes_are_told_and_counted() -> None:
     assert "KeyError: 'mtu'" in written("text", SHORT, stream=[NOVA], end=END)
     assert len(STREAM) > 1
+
+
+def test_guests_of_one_name_are_told_apart() -> None:
+    (one, *_others) = WEB_01.findings
+    elsewhere = replace(one, location=replace(one.location, file="other/web-01.xml"))
+    twins = [replace(WEB_01, findings=(finding,)) for finding in (one, elsewhere)]
+    text = " ".join(written("text", replace(SHORT, width=200), twins).split())
+    assert "on: web-01 (domains/web-01.xml), web-01 (other/web-01.xml)" in text

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 
 import pytest
+from msgspec.structs import replace
 
-from tests.reports.nics.samples import EMPTY, ODD, WEB
+from tests.reports.nics.samples import EMPTY, LEGACY, ODD, TUNED, WEB
+from vnicaudit.audit.judging.nic_row import nic_row
+from vnicaudit.model.nic import NicConfig
+from vnicaudit.reports.nics.facts_text import connection_of
 from vnicaudit.reports.nics.text import render
 from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options
 
 TABLE = """\
-  NIC  MAC                type          model       vhost    queues  rx    tx
+  NIC  MAC                connected to  model       vhost    queues  rx    tx
 web-01  libvirt, kvm x86_64 pc-q35-9.2, 4 vCPUs, running
 x 0    52:54:00:6b:3c:58  network→unknown  -→rtl8139  no     1       1024→-  -
 ! 1    vnet7              bridge        virtio      yes→unknown  4   256   1024→256
@@ -114,3 +118,28 @@ def test_nothing_to_show_is_said_except_quietly() -> None:
     assert "".join(render([EMPTY], Options())) == "No NICs\n"
     assert "".join(render([EMPTY], Options(quiet=True))) == ""
     assert "NIC  MAC" not in "".join(render([WEB], Options(quiet=True)))
+
+
+SOCKET = "/var/run/openvswitch/vhu0d2f3a1b-12"
+CONNECTED = replace(
+    WEB,
+    nics=(
+        replace(LEGACY, source="default"),
+        replace(TUNED, source="br-int\x1b[2J"),
+        replace(TUNED, declared=NicConfig("vhostuser", actual_type="vhostuser"), source=SOCKET),
+    ),
+)
+
+
+@pytest.mark.parametrize("width", [60, 100, 200])
+def test_where_a_nic_is_connected(width: int) -> None:
+    text = "".join(render([CONNECTED], Options(width=width)))
+    assert max(map(width_of, text.splitlines())) <= width
+    for where in ("network default→unknown", "bridge br-int\\x1b[2J", f"vhostuser {SOCKET}"):
+        assert text.count(where) == 1
+
+
+def test_networks_of_neutron_and_of_kubevirt() -> None:
+    row = nic_row(WEB, replace(TUNED, source="private"))
+    assert connection_of(row, server=True) == "network private→bridge"
+    assert connection_of(replace(row, wiring="pod-bridge", source="pod")) == "pod-bridge pod"

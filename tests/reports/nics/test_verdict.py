@@ -72,3 +72,4 @@ def test_csv() -> None:
     assert [row[head.index("verdict")] for row in rows] == ["slow", "less", "slow"]
     assert [row[head.index("vhost_effective")] for row in rows] == ["false", "", "false"]
     assert rows[1][head.index("tx_queue_size_declared")] == "1024"
+    assert head[-1] == "source"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.reports.page.decoded import Elements, check_markup, decoded
 from tests.reports.page.fleet import WHY, fleet, host
-from tests.reports.samples import END, LEGACY, STREAM, WEB, written
+from tests.reports.samples import END, LEGACY, STREAM, written
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fleet import (
@@ -18,7 +18,7 @@ from vnicaudit.model.fleet import (
     HostReading,
     InventoryHost,
 )
-from vnicaudit.model.refs import nic_index
+from vnicaudit.model.refs import mac_of, nic_index
 from vnicaudit.model.report import TargetResult
 from vnicaudit.reports.page.answer import AnswerCounts
 from vnicaudit.reports.page.columns import Addresses, Dictionary, NumberColumn
@@ -27,7 +27,7 @@ from vnicaudit.reports.page.from_fleet import about_fleet, host_of, subjects_of
 from vnicaudit.reports.page.paths import path_of
 from vnicaudit.reports.page.render import HtmlPage, render_page
 from vnicaudit.reports.page.spool import ChunkFile
-from vnicaudit.reports.page.tables import MAC, NAME, UUID, sentence
+from vnicaudit.reports.page.tables import MAC, NAME, UUID, SubjectMarks
 
 DATA = fleet(2)
 SUBJECTS = list(DATA.subjects)
@@ -49,7 +49,9 @@ def test_every_nic_and_finding_is_in_it() -> None:
     assert [cell[3] for cell in models] == [WHY[row.index] for row in rows]
     findings = [(one, each) for one in SUBJECTS for each in one.findings]
     assert tables["finding"]["rule"] == [each.rule for _, each in findings]
-    assert tables["finding"]["fix"] == [sentence(each.fix, one, each) for one, each in findings]
+    assert tables["finding"]["fix"] == [
+        SubjectMarks(one).sentence(each.fix, mac_of(each.about)) for one, each in findings
+    ]
     assert tables["finding"]["state"] == [
         one.history[each.fingerprint].state for one, each in findings
     ]
@@ -59,13 +61,12 @@ def test_every_nic_and_finding_is_in_it() -> None:
 
 def test_names_leave_sentences_so_that_equal_ones_are_one() -> None:
     one = SUBJECTS[0]
-    about = msgspec.structs.replace(WEB, mac=ROW.mac)
-    each = msgspec.structs.replace(LEGACY, about=about)
     text = f"virsh edit {one.name}; openstack server stop {one.uuid}, {ROW.mac}"
-    assert sentence(text, one, each) == f"virsh edit {NAME}; openstack server stop {UUID}, {MAC}"
-    hostile = msgspec.structs.replace(one, name="a\x01b")
-    assert sentence("virsh edit a\x01b", hostile, each) == f"virsh edit {NAME}"
-    assert sentence("\x01", hostile, each) == "\\x01"
+    marked = SubjectMarks(one).sentence(text, ROW.mac)
+    assert marked == f"virsh edit {NAME}; openstack server stop {UUID}, {MAC}"
+    hostile = SubjectMarks(msgspec.structs.replace(one, name="a\x01b"))
+    assert hostile.sentence("virsh edit a\x01b", ROW.mac) == f"virsh edit {NAME}"
+    assert hostile.sentence("\x01", ROW.mac) == "\\x01"
 
 
 @pytest.mark.parametrize(
@@ -124,6 +125,13 @@ def test_an_address_that_is_none_stays_readable() -> None:
         column.append(text)
     assert b"".join(column.pieces()).hex() == "525400000001" + "00" * 18
     assert b"".join(column.odd.pieces()).endswith(b"\n<img>\n52:54:00:00:00:0A")
+
+
+def test_two_addresses_in_the_place_of_one_are_none() -> None:
+    column = Addresses(ChunkFile(), "mac")
+    column.append("52:54:00:00:00:01\n52:54:00:00:00:02")
+    assert b"".join(column.pieces()) == bytes(6)
+    assert b"".join(column.odd.pieces()).endswith(b"52:54:00:00:00:01\\n52:54:00:00:00:02")
 
 
 def finding(number: int, rule: str, new: str, *, safe: bool, confidence: str = "high") -> Finding:

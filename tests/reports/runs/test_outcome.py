@@ -47,3 +47,11 @@ def test_a_way_back_undoes() -> None:
 
 def test_quiet_has_no_totals() -> None:
     assert "Run " not in shown(APPLY, Options(quiet=True))
+
+
+def test_units_of_one_name_come_with_their_ids() -> None:
+    uuids = ("00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002")
+    units = tuple(replace(MAIL, uuid=uuid, checks=()) for uuid in uuids)
+    text = shown(replace(APPLY, steps=(*units, replace(MAIL, name="other", uuid="u-3"))))
+    assert all(text.count(uuid) == 1 for uuid in uuids)
+    assert "u-3" not in text

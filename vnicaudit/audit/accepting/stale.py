@@ -34,7 +34,8 @@ _MANUAL = {
     "domain's own metadata where a rule that compares NICs when all has been read (VNIC016) may "
     "yet need it.",
     "SUPP003": "A `<vnicaudit:suppress>` in a domain's metadata, an annotation or a comment that "
-    "cannot be used: no reason, no such rule, a date that is none. It suppresses nothing. (A "
+    "cannot be used: no reason, no such rule, a date that is none, a misspelt word, a line with "
+    "several findings of one rule. It suppresses nothing. (A "
     "mistake in the settings is a usage error instead.)",
 }
 

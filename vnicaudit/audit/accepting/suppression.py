@@ -148,6 +148,8 @@ def own_suppression(
     """An entry at a ``place`` in the metadata of a domain, or in a comment about ``lines`` of its
     file, by the rules of a catalogue; a sentence that says what is wrong with it where it is not
     valid."""
+    if lines is not None and "problem" in given:
+        return given["problem"]
     if (problem := _problem(given, catalogue.ids)) is not None:
         return problem
     until = given.get("until")

@@ -8,12 +8,14 @@ what is known about them can be merged over worker processes.
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import chain
 
 import msgspec
 
 from vnicaudit.audit.accepting import stale
+from vnicaudit.audit.accepting.file_comments import FileComments
 from vnicaudit.audit.accepting.own_entries import OwnEntries, OwnTexts, texts_of
 from vnicaudit.audit.accepting.suppression import SubjectIdentity, Suppression
 from vnicaudit.audit.judging import macs
@@ -60,6 +62,8 @@ class Suppressor:
         self._rules = tuple(rules)
         self._catalogue = catalogue or shipped_catalogue()
         self._live: dict[str, bool] = {}
+        self._comments: FileComments | None = None
+        """Of the file whose descriptions come now."""
         self._valid = tuple(
             (index, entry)
             for index, entry in enumerate(settings)
@@ -94,8 +98,10 @@ class Suppressor:
         before."""
         if not own or not audited.findings:
             return audited
-        entries = OwnEntries(own, self._catalogue, self._today).entries
-        valid = ((index, one.suppression) for index, one in enumerate(entries))
+        valid = [*enumerate(OwnEntries(own, self._catalogue, self._today).entries)]
+        if own.comments:
+            comments = FileComments(own, self._catalogue, self._today)
+            valid.extend(comments.near(audited.findings, own.start))
         return _moved(audited, tuple(valid), _unnoted, None)
 
     @property
@@ -133,22 +139,75 @@ class Suppressor:
         return any(entry.covers(rule) for rule in self._rules)
 
     def _apply_own(self, audited: Audited, own: OwnTexts, domain: Domain | None) -> Audited:
+        problems: list[Finding] = []
+        if own.metadata:
+            audited, problems = self._apply_metadata(audited, own, domain)
+        if own.comments:
+            audited, of_comments = self._apply_comments(audited, own, domain)
+            problems.extend(of_comments)
+        if not problems:
+            return audited
+        return msgspec.structs.replace(audited, findings=(*audited.findings, *problems))
+
+    def _apply_metadata(
+        self, audited: Audited, own: OwnTexts, domain: Domain | None
+    ) -> tuple[Audited, list[Finding]]:
         found = OwnEntries(own, self._catalogue, self._today)
-        valid = tuple((index, one.suppression) for index, one in enumerate(found.entries))
         used: set[int] = set()
         server = None if domain is None else domain.cloud
-        audited = _moved(audited, valid, used.add, server)
-        problems = found.problems
-        for index, (entry, sole) in enumerate(found.entries):
-            if index in used or not sole or not self._selected(entry):
+        audited = _moved(audited, tuple(enumerate(found.entries)), used.add, server)
+        for index, entry in enumerate(found.entries):
+            if index in used or not self._selected(entry):
                 continue
             later = self._may_come_later(entry, domain)
             if not later and not self._is_undecided(entry, audited, domain):
                 about = _ref_in(entry, domain) or own.about
-                problems.append(stale.unused(entry, about, judged=True))
-        if not problems:
-            return audited
-        return msgspec.structs.replace(audited, findings=(*audited.findings, *problems))
+                found.problems.append(stale.unused(entry, about, judged=True))
+        return audited, found.problems
+
+    def _apply_comments(
+        self, audited: Audited, own: OwnTexts, domain: Domain | None
+    ) -> tuple[Audited, list[Finding]]:
+        """Return the judgement without the findings that comments accept, and findings about these:
+        invalid ones with the first description of a file, unused ones with the last."""
+        first = own.comments[0]
+        comments = self._comments
+        if comments is None or first.reporter or not comments.is_of(own.comments):
+            comments = self._comments = FileComments(own, self._catalogue, self._today)
+        server = None if domain is None else domain.cloud
+        problems = [*(comments.problems if first.reporter else ())]
+        near: list[tuple[int, Suppression]] = []
+        for number, entry in comments.near(audited.findings, own.start):
+            if doubt := _doubt(entry, audited, server):
+                if number not in comments.used:
+                    problems.append(stale.invalid(doubt, own.about, entry.location, "comment"))
+                comments.used.add(number)
+            else:
+                near.append((number, entry))
+        audited = _moved(audited, tuple(near), comments.used.add, server)
+        comments.undecided |= self._undecided_rules(audited, domain)
+        if first.settles:
+            about = own.about if first.reporter else ConfigRef()
+            problems.extend(
+                stale.unused(entry, about, judged=True)
+                for entry in comments.unused()
+                if self._selected(entry) and not _covers_any(entry, comments.undecided)
+            )
+        return audited, problems
+
+    def _undecided_rules(self, audited: Audited, domain: Domain | None) -> set[str]:
+        """The rules of which it is not known whether they have more to say of what was judged:
+        skipped, crashed, in need of a live host, or judged when everything has been read."""
+        found = {one.rule for one in audited.skipped} | {one.rule for one in audited.crashed}
+        offline = domain is not None and domain.state is None
+        scope = "site" if domain is None else "mac"
+        compared = domain is None or bool(macs.nics_seen(domain, domain.location.target))
+        found.update(
+            rule
+            for rule in self._rules
+            if (offline and self._needs_live(rule)) or (compared and self._compares(rule, scope))
+        )
+        return found
 
     def _note(self, audited: Audited, domain: Domain | None) -> None:
         """Remember which suppressions of the settings this judgement was about."""
@@ -194,6 +253,23 @@ class Suppressor:
             and (not entry.mac or mac in (None, entry.mac))
             for rule, mac in chain(unjudged, crashed)
         )
+
+
+def _doubt(entry: Suppression, audited: Audited, server: CloudServer | None) -> str:
+    """A sentence where a comment is about one line, which has several findings of one rule; else
+    empty."""
+    if entry.lines is None or entry.lines[0] != entry.lines[1]:
+        return ""
+    whom = SubjectIdentity.of(audited, server)
+    rules = Counter(one.rule for one in audited.findings if entry.matches(one, whom))
+    for rule, number in rules.most_common(1):
+        if number > 1:
+            return f"its line has {number} findings of {rule}: give each a line of its own"
+    return ""
+
+
+def _covers_any(entry: Suppression, rules: Iterable[str]) -> bool:
+    return any(entry.covers(rule) or rule in (EVERY_RULE, ALL_BUT_THE_MODEL) for rule in rules)
 
 
 def _unnoted(index: int) -> None:

@@ -35,4 +35,5 @@ def nic_row(domain: Domain, nic: Nic) -> NicRow:
         starts=effective.starts,
         location=nic.location,
         wiring=nic.wiring,
+        source=nic.network if domain.declared.is_server else nic.source,
     )

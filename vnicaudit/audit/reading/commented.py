@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from vnicaudit.model.accepting import MAX_COMMENTS, AcceptingComment
+from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import Content, Item
 from vnicaudit.model.kubevirt import Preference
@@ -30,58 +30,28 @@ def with_comments(items: Iterator[Item], comments: _Comments, content: Content) 
 
 def _commented(items: Iterator[Item], entries: tuple[AcceptingComment, ...]) -> Iterator[Item]:
     read: list[Item] = []
+    whole = False
     try:
         read.extend(items)
+        whole = True
     finally:  # what came before it failed is good
-        yield from _matched(read, entries)
+        yield from _with_all(read, entries, whole=whole)
 
 
-def _matched(items: list[Item], entries: tuple[AcceptingComment, ...]) -> Iterator[Item]:
-    starts = [_start(item) for item in items if isinstance(item, _Described)]
-    own = iter(_of_each(entries, starts))
-    for item in items:
-        comments = next(own) if isinstance(item, _Described) else ()
-        yield replace(item, comments=comments) if comments else item
-
-
-def _of_each(
-    entries: tuple[AcceptingComment, ...], starts: list[int]
-) -> Iterator[tuple[AcceptingComment, ...]]:
-    """The comments of each description. Descriptions with the same comments share them: a comment
-    may be about thousands."""
-    sole = len(starts) == 1
-    other = [replace(entry, reporter=False, sole=sole) for entry in entries]
-    every = other + [replace(entry, reporter=True, sole=sole) for entry in entries]
-    shared: dict[tuple[int, ...], tuple[AcceptingComment, ...]] = {}
-    for key in map(tuple, _numbers_of_each(entries, starts)):
-        if key not in shared:
-            shared[key] = tuple(every[number] for number in key)
-        yield shared[key]
-
-
-def _numbers_of_each(entries: tuple[AcceptingComment, ...], starts: list[int]) -> list[list[int]]:
-    """The numbers of each description's comments; of the first that a comment is about, which
-    reports what is wrong with it, as many higher as there are comments."""
-    found: list[list[int]] = [[] for _ in starts]
-    for number, entry in enumerate(entries):
-        own = number + len(entries)
-        for place in _about(entry, starts):
-            if len(found[place]) <= MAX_COMMENTS:
-                found[place].append(own)
-            own = number
-    return found
-
-
-def _about(entry: AcceptingComment, starts: list[int]) -> list[int]:
-    """Places of the descriptions that an entry may be about: all in its document, or the one that
-    its line belongs to."""
-    within = [place for place, start in enumerate(starts) if entry.first <= start <= entry.last]
-    if within or not starts:
-        return within
-    before = [start for start in starts if start <= entry.first]
-    nearest = max(before, default=min(starts))
-    return [place for place, start in enumerate(starts) if start == nearest]
-
-
-def _start(item: _Described) -> int:
-    return item.location.line or 0
+def _with_all(
+    items: list[Item], entries: tuple[AcceptingComment, ...], *, whole: bool
+) -> Iterator[Item]:
+    """Each description with all comments: what it is judged by may stand anywhere in its file."""
+    places = [place for place, item in enumerate(items) if isinstance(item, _Described)]
+    between = tuple(replace(entry, reporter=False, settles=False) for entry in entries)
+    for place, item in enumerate(items):
+        if not isinstance(item, _Described):
+            yield item
+            continue
+        comments, is_last = between, whole and place == places[-1]
+        if place == places[0] or is_last:
+            is_first = place == places[0]
+            comments = tuple(
+                replace(entry, reporter=is_first, settles=is_last) for entry in entries
+            )
+        yield replace(item, comments=comments)

@@ -46,16 +46,16 @@ class FlipTrials(GuestByGuest):
             if flipping.applied is not None:
                 raise  # it is not as it was
             reason = f"it cannot be measured: {error}"
-            self._results.append(Result("refused", reason))
+            self._queue.count(unit, Result("refused", reason))
             yield GuestRefused(unit.name, reason)
             return
         yield GuestMeasured(result)
         decision = result.decision
         if decision is not None and decision.done == "rolled-back":
-            self._results.append(Result("rolled-back", "; ".join(decision.reasons)))
+            self._queue.count(unit, Result("rolled-back", "; ".join(decision.reasons)))
             yield TakenBack(unit.name, decision)
         else:
-            self._results.append(Result("applied", ""))
+            self._queue.count(unit, Result("applied", ""))
 
     def _is_done(self, unit: UnitRequest) -> bool:
         """Nothing is left to change. Raises RefusedError where it cannot be begun, or not be

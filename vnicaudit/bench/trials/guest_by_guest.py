@@ -20,7 +20,7 @@ from vnicaudit.remedy.applying.journal.past_run import unfinished
 from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.runner import RunResult, Tell
-from vnicaudit.remedy.applying.schedule import PlacedResult, why_no_more
+from vnicaudit.remedy.applying.unit_queue import UnitQueue, why_no_more
 from vnicaudit.remedy.digests import digest
 from vnicaudit.remedy.hypervisor import Hypervisor
 from vnicaudit.remedy.trusted_uris import check_uri
@@ -81,19 +81,20 @@ class GuestByGuest(ABC):
         self._context = context
         self._trial = trial
         self._tell = tell
-        self._results: list[Result] = []
-        self._units = context.kinds.units(steps)
-        for unit in self._units:
+        units = context.kinds.units(steps)
+        for unit in units:
             if len(unit.macs) != 1 or unit.uuid is None:
                 raise UsageError(
                     f"--bench-design {design} works on one NIC per domain: {unit.name} has "
                     "several in the plan, or is a file (plan one with vnicaudit plan --nic)"
                 )
+        self._units = sorted(units, key=lambda one: not self._was_begun(one))
+        self._queue = UnitQueue(context.schedule, self._units)
 
     def run(self) -> Iterator[Event]:
         """Events of the trials, as they happen. Units that an earlier life of the program began to
         change go first."""
-        for unit in sorted(self._units, key=lambda one: not self._was_begun(one)):
+        for unit in self._units:
             begun = self._was_begun(unit)
             if not begun and (reason := self._why_no_more()):
                 yield TrialsStopped(unit.name, reason)
@@ -109,15 +110,14 @@ class GuestByGuest(ABC):
 
     def _why_no_more(self) -> str:
         """As in a run of all: its canary and --max-failures hold here, too."""
-        context = self._context
-        done = [PlacedResult("", result) for result in self._results]
-        return why_no_more(context.halted, context.schedule, done, datetime.now())
+        return why_no_more(self._context.halted, self._queue, datetime.now())
 
     def _applied(self, unit: UnitRequest) -> RunResult:
         """Carry the steps on it out, and count what came of that."""
         steps = self._context.kinds.steps_of(unit, self._steps)
         run = apply(steps, self._text, self._context, self._tell)
-        self._results += [Result(one.outcome, one.message) for one in run.run.steps]
+        for one in run.run.steps:
+            self._queue.count(unit, Result(one.outcome, one.message))
         return run
 
     @contextmanager

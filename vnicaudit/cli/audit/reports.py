@@ -14,7 +14,7 @@ from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.request import AuditRequest
-from vnicaudit.cli.options.output import terminal_width, use_color
+from vnicaudit.cli.options.output import shows_links, terminal_width, use_color
 from vnicaudit.cli.output.files import READ_BY_OTHERS, STDOUT, ReportOutput
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import stream
@@ -217,6 +217,7 @@ def _outputs(
             most=request.most,
             wordings=request.platforms.wordings,
             docs_url=request.docs_url,
+            links=shows_links(request.color, to_terminal=screen and stream().isatty()),
             replacements=replacements,
             memory=memory,
         )

@@ -68,6 +68,12 @@ def notes(old: Report, new: Report) -> Iterator[str]:
                 f"{name} was made with --severity, --owner, --min-confidence or a baseline: "
                 f"{hidden:,} of its findings {'are' if hidden != 1 else 'is'} not in it"
             )
+    for target in new.targets:
+        if (more := target.unrecognised_count - len(target.unrecognised)) > 0:
+            yield (
+                f"NEW does not name {more:,} files of {target.target} in which nothing was "
+                "recognised: what was found there counts as gone"
+            )
     yield from _rule_notes(old.request, new.request)
     if old.tool.version != new.tool.version:
         yield f"written by vnicaudit {old.tool.version} and {new.tool.version}: rules may differ"
@@ -138,6 +144,7 @@ class _Unjudged:
         self._servers = () if old.request is None else old.request.servers
         self._assumed = _other_versions(old.request, new.request)
         self._targets = {one.target: one for one in new.targets}
+        self._unrecognised = {file for one in new.targets for file in one.unrecognised}
         self._skipped: dict[_Subject, list[FileSkipped | FileCrashed]] = {}
         unjudged: list[FileSkipped | FileCrashed] = [*new.skipped, *new.crashed]
         for one in unjudged:
@@ -152,6 +159,8 @@ class _Unjudged:
             return target.error or f"{target.target} was only partly read"
         if target.passed_over:
             return f"{target.target} was not read"
+        if finding.location.file in self._unrecognised:
+            return f"nothing in {finding.location.file} was recognised: not judged"
         for one in self._skipped.get(_subject(finding), ()):
             is_of = one.rule == finding.rule or one.rule.startswith("*")
             if is_of and one.nic.mac in (None, finding.nic.mac):

@@ -21,6 +21,7 @@ from vnicaudit.reports.page.from_history import (
     changes_of,
     coverage_notes,
     history_of,
+    kept_reading,
     measured_of,
     measured_on,
     merged_reading,
@@ -30,7 +31,7 @@ from vnicaudit.reports.page.from_history import (
 from vnicaudit.reports.page.render import HtmlPage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from vnicaudit.history.fleet_state import FleetState
     from vnicaudit.model.ranking import MeasuredGain
@@ -94,11 +95,10 @@ class _LivePage:
 
     def _readings_into_page(self, hosts: Sequence[FleetHost]) -> Iterator[HostReading]:
         """The reading of each host; on its way past, it goes into the page."""
-        for host, findings in self._state.open_on(hosts):
-            kept = self._readings.of(host)
-            reading = merged_reading(host, findings, kept, partial(self._state.nics, host))
+        for host, marks in self._state.marks_on(hosts):
+            reading = self._reading(host, marks)
             self._note(host, reading)
-            past = history_of(findings)
+            past = history_of(marks)
             subjects = zip(subjects_of(reading), reading.audited, strict=True)
             for subject, audited in subjects:
                 self._page.add(
@@ -110,6 +110,16 @@ class _LivePage:
                     )
                 )
             yield reading
+
+    def _reading(self, host: FleetHost, marks: Collection[str]) -> HostReading:
+        """All that is known of a host: its kept reading, and where that is not all, what the
+        history has."""
+        kept = self._readings.of(host)
+        whole = None if kept is None else kept_reading(kept, host, marks)
+        if whole is not None:
+            return whole
+        ((_host, findings),) = self._state.open_on([host])
+        return merged_reading(host, findings, kept, partial(self._state.nics, host))
 
     def _note(self, host: FleetHost, reading: HostReading) -> None:
         self._hosts.append(page_host(host, reading))

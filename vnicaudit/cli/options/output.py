@@ -16,6 +16,9 @@ from vnicaudit.reports.writer import Options, View
 Color = Literal["auto", "always", "never"]
 Format = Literal["text", "json"]
 
+_WITHOUT_LINKS = ("", "dumb", "linux")
+"""Of ``TERM``: the console of Linux prints a part of what stands for a link."""
+
 
 class OutputOptions(msgspec.Struct, frozen=True):
     """How much is printed, and in which colours."""
@@ -85,6 +88,16 @@ def use_color(choice: Color, *, to_terminal: bool) -> bool:
         return choice == "always"
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return to_terminal and not plain
+
+
+def shows_links(choice: Color, *, to_terminal: bool) -> bool:
+    """True where links may be written: on a terminal that is coloured, but for those that are known
+    to show them as text."""
+    return (
+        to_terminal
+        and use_color(choice, to_terminal=True)
+        and os.environ.get("TERM", "") not in _WITHOUT_LINKS
+    )
 
 
 def terminal_width() -> int:

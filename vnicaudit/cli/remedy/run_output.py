@@ -147,9 +147,10 @@ def end_of_run(
     if done.stopped:
         tell(safe(f"Stopped: {done.stopped}"))
     if done.run.outcome == "unfinished" and not done.is_lost:
-        back = f", {_follow_up(f'rollback {done.run.id}', done.run, kinds, options)} undoes it"
+        undo = _follow_up(f"rollback {done.run.id}", done.run, kinds, options)
+        back = f", or undo it with {undo}"
         tell(
-            f"Run {done.run.id} is unfinished: the same command resumes it"
+            f"Run {done.run.id} is unfinished: repeat the command to resume it"
             + ("" if done.taken_back else back)
         )
     if done.taken_back:

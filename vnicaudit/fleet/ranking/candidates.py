@@ -7,15 +7,18 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from vnicaudit.fleet.ranking.places import place_of
-from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, Severity
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Change, Confidence, Finding, Severity
 from vnicaudit.model.fleet import HostReading
-from vnicaudit.model.owner import OutsideOwner, name_of
+from vnicaudit.model.owner import Keeper, OutsideOwner, name_of
 from vnicaudit.model.ranking import ChangePlace, Safety
 from vnicaudit.model.refs import DomainRef, NicRef, ServerRef
-from vnicaudit.model.report import Audited, NicRow
+from vnicaudit.model.report import Audited
 from vnicaudit.model.traffic import NicTraffic
 
 _MANY = ChangePlace("many")
+_MOST_IDENTITIES = 4096
+_SEVERITY = {name: number for number, name in enumerate(SEVERITIES)}
+_CONFIDENCE = {name: number for number, name in enumerate(CONFIDENCES)}
 _BYTES, _DROPS, _ERRORS, _HOST_BYTES = "bytes", "drops", "errors", "bytes of hosts"
 Traffic = Mapping[tuple[str, str], NicTraffic]
 """By the UUID of the domain and the host's end of the NIC."""
@@ -52,14 +55,16 @@ class Candidate:
         self.key = key
         self.place = place
         self.first = first
-        self.places: set[ChangePlace] = set()
+        self.places: set[ChangePlace] | None = None
+        """All places, where several are put together."""
         self.rules: dict[str, str] = {}
         self.grade = (-1, -1)
-        self.before: set[str | None] = set()
+        self.before: tuple[str | None, ...] = ()
+        """The models of its NICs."""
         self.reachable = False
         self.findings = self.guests = self.nics = self.hosts = self.counted = 0
         self.host = ""
-        self.sums: Counter[str] = Counter()
+        self.sums: Mapping[str, int] = {}
         """Rates in thousandths: whole numbers, whose sum no order of hosts changes."""
 
     @property
@@ -90,14 +95,19 @@ class Candidate:
     @property
     def share(self) -> float | None:
         """Of the bytes of its hosts, from 0 to 1; None: not known."""
-        if self.rate is None or not self.sums[_HOST_BYTES]:
+        total = self.sums.get(_HOST_BYTES)
+        if self.rate is None or not total:
             return None
-        return min(1.0, self.sums[_BYTES] / self.sums[_HOST_BYTES])
+        return min(1.0, self.sums[_BYTES] / total)
 
     def add_rate(self, name: str, rate: float | None) -> None:
         """Add to a sum; what is not known adds nothing."""
         if rate is not None:
-            self.sums[name] += round(rate * 1000)
+            self.add_thousandths(name, round(rate * 1000))
+
+    def add_thousandths(self, name: str, number: int) -> None:
+        """Add to a sum."""
+        self.sums = {**self.sums, name: self.sums.get(name, 0) + number}
 
     def _per_second(self, name: str) -> float | None:
         return self.sums[name] / 1000 if name in self.sums else None
@@ -110,7 +120,8 @@ class Candidates:
     def __init__(self, *, per_place: bool = True) -> None:
         self._per_place = per_place
         self._all: dict[CandidateKey, Candidate] = {}
-        self._places: dict[ChangeIdentity, set[ChangePlace]] = {}
+        self._identities: dict[tuple[str, Keeper, Change | None], ChangeIdentity] = {}
+        self._places: Counter[ChangeIdentity] = Counter()
         self.findings = 0
         self.traffic_known = False
 
@@ -120,9 +131,9 @@ class Candidates:
     def __len__(self) -> int:
         return len(self._all)
 
-    def places(self, change: ChangeIdentity) -> int:
-        """In how many places the same change is proposed."""
-        return len(self._places[change])
+    def elsewhere(self, one: Candidate) -> int:
+        """In how many other places the same change is proposed."""
+        return self._places[one.key.change] - 1
 
     def add(self, reading: HostReading) -> None:
         """Take all findings of one host."""
@@ -135,30 +146,49 @@ class Candidates:
                 if candidate.host != reading.host.name:
                     candidate.host = reading.host.name
                     candidate.hosts += 1
-                    candidate.sums[_HOST_BYTES] += total
+                    if total:
+                        candidate.add_thousandths(_HOST_BYTES, total)
 
     def _of(self, audited: Audited, reading: HostReading) -> dict[Candidate, set[int]]:
         """The candidates of one guest, each with the indices of the NICs that it cures."""
         cured: dict[Candidate, set[int]] = {}
-        rows = {row.index: row for row in audited.rows}
+        if not audited.findings:
+            return cured
+        models = {row.index: row.model.effective for row in audited.rows}
         for finding in audited.findings:
-            self.findings += 1
             candidate = self._candidate(finding, place_of(finding, audited, reading.host))
             nics = _nics(finding, audited)
-            _judge(candidate, finding, [rows.get(index) for index in nics])
-            cured.setdefault(candidate, set()).update(nics)
+            _judge(candidate, finding)
+            for index in nics:
+                model = models.get(index)
+                if model not in candidate.before:
+                    candidate.before = (*candidate.before, model)
+            cured[candidate] = cured.get(candidate, nics) | nics
+        self.findings += len(audited.findings)
         return cured
 
     def _candidate(self, finding: Finding, place: ChangePlace) -> Candidate:
-        change = _identity(finding)
-        self._places.setdefault(change, set()).add(place)
+        change = self._identity(finding)
         shown = place if self._per_place else _MANY
         key = CandidateKey(change, (shown.kind, shown.name, shown.id, shown.host))
         candidate = self._all.get(key)
         if candidate is None:
             candidate = self._all[key] = Candidate(key, shown, finding)
-        candidate.places.add(place)
+            candidate.places = None if self._per_place else set()
+            self._places[change] += 1
+        if candidate.places is not None:
+            candidate.places.add(place)
         return candidate
+
+    def _identity(self, finding: Finding) -> ChangeIdentity:
+        """Equal ones are one object, which many candidates share."""
+        key = (finding.rule, finding.owner, finding.change)
+        known = self._identities.get(key)
+        if known is None:
+            if len(self._identities) >= _MOST_IDENTITIES:
+                self._identities.clear()
+            known = self._identities[key] = _identity(finding)
+        return known
 
 
 def _identity(finding: Finding) -> ChangeIdentity:
@@ -176,18 +206,18 @@ def _nics(finding: Finding, audited: Audited) -> set[int]:
     return set(range(audited.nics)) if isinstance(about, DomainRef | ServerRef) else set()
 
 
-def _judge(candidate: Candidate, finding: Finding, rows: list[NicRow | None]) -> None:
+def _judge(candidate: Candidate, finding: Finding) -> None:
     """Take what the finding itself says."""
-    grade = (SEVERITIES.index(finding.severity), CONFIDENCES.index(finding.confidence))
-    candidate.grade = max(candidate.grade, grade)
+    grade = (_SEVERITY[finding.severity], _CONFIDENCE[finding.confidence])
+    if grade > candidate.grade:
+        candidate.grade = grade
     candidate.findings += 1
     candidate.rules[finding.rule] = finding.name
-    known = not isinstance(finding.owner, OutsideOwner) and bool(finding.fix)
-    candidate.reachable = candidate.reachable or known
-    if _word_order(finding) < _word_order(candidate.first):
+    if finding.fix and not isinstance(finding.owner, OutsideOwner):
+        candidate.reachable = True
+    first = candidate.first
+    if finding is not first and _word_order(finding) < _word_order(first):
         candidate.first = finding
-    for row in rows:
-        candidate.before.add(None if row is None else row.model.effective)
 
 
 def _word_order(finding: Finding) -> tuple[str, str]:
@@ -199,6 +229,8 @@ def _count(candidate: Candidate, nics: set[int], audited: Audited, traffic: Traf
     """Take the NICs of one guest, each once, and their traffic."""
     candidate.guests += audited.scope == "domain"
     candidate.nics += len(nics)
+    if not traffic:
+        return
     for row in audited.rows:
         if row.index in nics and row.target_dev is not None:
             measured = traffic.get((row.uuid or "", row.target_dev))

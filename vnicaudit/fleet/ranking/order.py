@@ -23,19 +23,25 @@ Order = tuple[tuple[int, ...], CandidateKey]
 
 def order_of(candidate: Candidate) -> Order:
     """Sorts first what is to be done first."""
-    lost = (candidate.drops or 0.0) + (candidate.errors or 0.0)
-    rate_step = _rate_step(candidate.rate)
     criteria = (
         *candidate.grade,
-        _loss_step(lost),
-        rate_step,
-        _share_step(candidate.share) if rate_step else 0,
+        *(_traffic_steps(candidate) if candidate.sums else _NO_TRAFFIC),
         _SAFETY[candidate.key.change.safety],
         int(candidate.reachable),
         candidate.nics,
         candidate.findings,
     )
     return tuple(-one for one in criteria), candidate.key
+
+
+_NO_TRAFFIC = (0, 0, 0)
+
+
+def _traffic_steps(candidate: Candidate) -> tuple[int, int, int]:
+    """Of packets lost, of bytes, and of the share of the host's bytes."""
+    lost = (candidate.drops or 0.0) + (candidate.errors or 0.0)
+    rate = _rate_step(candidate.rate)
+    return _loss_step(lost), rate, _share_step(candidate.share) if rate else 0
 
 
 def _loss_step(rate: float) -> int:

@@ -61,7 +61,8 @@ def _ranked(
     number: int, one: Candidate, candidates: Candidates, estimates: Estimates
 ) -> RankedChange:
     change = one.key.change
-    elsewhere = candidates.places(change) - len(one.places)
+    elsewhere = candidates.elsewhere(one)
+    places = one.places or {one.place}
     estimate = estimates.of(one)
     rules = sorted(one.rules.items())
     return RankedChange(
@@ -73,8 +74,8 @@ def _ranked(
         value=None if change.removes or not change.field else change.value,
         safety=change.safety,
         reachable=one.reachable,
-        place=next(iter(one.places)) if len(one.places) == 1 else one.place,
-        places=len(one.places),
+        place=next(iter(places)) if len(places) == 1 else one.place,
+        places=len(places),
         elsewhere=elsewhere,
         severity=one.severity,
         confidence=one.confidence,

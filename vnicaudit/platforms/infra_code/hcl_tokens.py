@@ -63,8 +63,8 @@ def tokens(text: str) -> Iterator[Token]:
 
 
 def without_texts(text: str) -> str:
-    """The text of the same length, in which ``#`` begins nothing but comments, and other comments
-    are blank. Raises UnexpectedError."""
+    """The text of the same length, in which ``#`` begins each comment of a line and nothing else,
+    and other comments are blank. Raises UnexpectedError."""
     parts: list[str] = []
     at = 0
     for token in tokens(text):
@@ -76,8 +76,8 @@ def without_texts(text: str) -> str:
 
 def _blank_unless_hash(comment: re.Match[str]) -> str:
     written = comment[0]
-    if written.startswith("#"):
-        return written
+    if written.startswith(("#", "//")):
+        return written if written.startswith("#") else f" #{written[2:]}"
     return "".join("\n" if sign == "\n" else " " for sign in written)
 
 

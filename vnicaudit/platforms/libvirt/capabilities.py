@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from concurrent.futures import Future, TimeoutError
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,6 +14,9 @@ from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.connection import explain
 from vnicaudit.platforms.libvirt.networks import network_of
 from vnicaudit.text.libvirt_uri import Uri
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _QEMU = "QEMU"
 """``virConnectGetType`` of the QEMU driver; for KVM too."""
@@ -40,6 +43,8 @@ def read_host(
     ``emulator`` is awaited for ``patience`` seconds. libvirt's test driver runs nothing, so its
     versions mean nothing and are left out.
     """
+    from concurrent.futures import TimeoutError  # slow to load; a change of guests does without it
+
     networks, errors = _networks(connection)
     config = _config(connection) if connection.getType() == _QEMU else HostConfig()
     try:

@@ -10,7 +10,6 @@ from vnicaudit.errors import TargetError
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.failures import failure_of
 from vnicaudit.text.libvirt_uri import Uri
-from vnicaudit.text.secrets import masked_message
 
 _KEEPALIVE = (5, 3)
 """Seconds between questions to a silent peer, and how many may stay unanswered."""
@@ -59,6 +58,8 @@ def open_read_only(uri: Uri) -> libvirt.virConnect:
 
 def explain(error: libvirt.libvirtError) -> str:
     """libvirt's message on one line, printable, with advice where there is some."""
+    from vnicaudit.text.secrets import masked_message  # slow to load, and of errors alone
+
     said = error.get_error_message() or str(error)
     if error.get_error_code() == libvirt.VIR_ERR_XML_DETAIL:
         said = said.partition("\n")[0]  # below stands the line of the file: test:///etc/shadow

@@ -7,15 +7,19 @@ changed is asked for what bears on that, anew each time (:func:`state_of`).
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.machine import MachineState, PowerPhase
 from vnicaudit.platforms.libvirt.binding import libvirt
-from vnicaudit.platforms.libvirt.workers import WorkerThreads
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from vnicaudit.platforms.libvirt.workers import WorkerThreads
 
 
 class DomainListing(msgspec.Struct, frozen=True):

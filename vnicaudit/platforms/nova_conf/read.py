@@ -22,7 +22,7 @@ from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.platforms.nova_conf.ini import IniError, statements
 from vnicaudit.platforms.nova_conf.recognise import UTF_16
-from vnicaudit.text.comments import accepting_comments
+from vnicaudit.text.comments import Form, accepting_comments
 from vnicaudit.text.placeholders import is_only_placeholder
 from vnicaudit.text.template import TemplateLine, is_template, plain
 
@@ -42,7 +42,8 @@ def read_bytes(data: bytes, *, target: str, file: str | None) -> NovaConfig:
     text = text_of(data, name)
     if is_flags(text):
         found = tuple(o for o in flags_of(text, name) if _CREDENTIAL.search(o.name) is None)
-        return as_of(NovaConfig(target, name, found, (name,), form="flags"))
+        comments = _comments(text, name, "flags")
+        return as_of(NovaConfig(target, name, found, (name,), form="flags", comments=comments))
     parsed = parsed_text(text, name)
     return as_of(
         NovaConfig(
@@ -78,7 +79,8 @@ def text_of(data: bytes, file: str) -> str:
             file=file,
             line=1,
         )
-    return data.decode("utf-8", "replace").replace("\r\n", "\n")
+    # oslo.config opens it as text: a carriage return alone ends a line as well
+    return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
 class Parsed(msgspec.Struct, frozen=True):
@@ -107,8 +109,12 @@ def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
         lines, open_ended = [TemplateLine(line, True, False) for line in written], False
     parser = _OptionParser(lines, written, file, is_kept, certain=not open_ended)
     shown = "\n".join(line.text for line in lines)  # without the comments of the template itself
-    comments = tuple(AcceptingComment(file, *one) for one in accepting_comments(shown, "ini"))
+    comments = _comments(shown, file, "ini")
     return Parsed(parser.options(), open_ended, parser.compute, parser.rest, comments)
+
+
+def _comments(text: str, file: str, form: Form) -> tuple[AcceptingComment, ...]:
+    return tuple(AcceptingComment(file, *one) for one in accepting_comments(text, form))
 
 
 class _OptionParser:

@@ -34,6 +34,7 @@ _ASSIGNMENT = re.compile(
     rb"[ \t]*(?![ \t])(?P<value>(?:[^\n]*\S)?)\s*"
 )
 _QUOTED = re.compile(rb"(?P<quote>[\"'])(?P<inside>.*)(?P=quote)")
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
 _REMARK = re.compile(rb"\s[#;]|\A[#;]")
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/+-]+")
 
@@ -46,6 +47,8 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     """
     if place.line is None:
         raise RefusedError("the option does not stand in this file")
+    if _LONE_RETURN.search(data):  # lines are counted in another way there
+        raise RefusedError("a carriage return ends a line of the file: edit it by hand")
     found = _assignments(data)
     chosen = found.by_line.get(place.line)
     if chosen is None:

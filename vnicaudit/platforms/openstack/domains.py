@@ -98,7 +98,9 @@ def server_of(server: RawServer, around: CloudSurroundings) -> Server | ReadErro
         name=(server.name or server.id)[:_NAME],
         declared=_interned(_declared(guest, config, len(ports)), around),
         location=Location(around.target, xpath=f"servers/{server.id}"),
-        nics=nics_of(server.id, ports, all_nics, around.networks.mtus, around.target),
+        nics=nics_of(
+            server.id, ports, all_nics, around.networks.mtus, around.target, server.networks
+        ),
         uuid=server.id.lower(),
         cloud=_reference(server, around),
         unjudged=_unjudged(server, config, node),

@@ -205,11 +205,19 @@ class AllNics(NamedTuple):
 
 
 def nics_of(
-    server: str, ports: Iterable[Port], all_nics: AllNics, mtus: Mapping[str, int], target: str
+    server: str,
+    ports: Iterable[Port],
+    all_nics: AllNics,
+    mtus: Mapping[str, int],
+    target: str,
+    networks: Mapping[str, str],
 ) -> tuple[Nic, ...]:
-    """The NICs of a server in the order of its ports."""
+    """The NICs of a server in the order of its ports. ``networks``: their names, by MAC."""
     return tuple(
-        _nic(index, server, port, all_nics, mtus.get(port.network), target)
+        replace(
+            _nic(index, server, port, all_nics, mtus.get(port.network), target),
+            network=networks.get(port.mac or ""),
+        )
         for index, port in enumerate(ports)
     )
 

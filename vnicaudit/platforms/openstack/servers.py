@@ -7,6 +7,7 @@ Source of the fields: Nova 34.0.0, ``api/openstack/compute/views/servers.py``
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -19,6 +20,8 @@ from vnicaudit.platforms.openstack.client import CallError, Client
 from vnicaudit.platforms.openstack.listing import Collection, Listing, ListPage, pages
 from vnicaudit.platforms.openstack.versions import Microversions
 
+_NETWORK_NAME = 255
+"""Characters of the name of a network (neutron-lib, ``NAME_FIELD_SIZE``)."""
 _PAGE = 200
 """Nova's own limit is 1,000 by default (``[api] max_limit``). A fifth of that answers within a
 deadline on a slow cloud, and costs little: see benchmarks/openstack.py."""
@@ -86,6 +89,16 @@ class RawServer(msgspec.Struct):
     def image_id(self) -> str | None:
         """None: it names none."""
         return self.image.id if isinstance(self.image, RawImage) else None
+
+    @property
+    def networks(self) -> dict[str, str]:
+        """The name of the network that each of its MACs has an address in."""
+        return {
+            each.mac.lower(): sys.intern(name[:_NETWORK_NAME])
+            for name, addresses in self.addresses.items()
+            for each in addresses
+            if each.mac
+        }
 
     @property
     def macs(self) -> list[str]:

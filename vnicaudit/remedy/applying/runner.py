@@ -24,7 +24,8 @@ from vnicaudit.remedy.applying.journal.result import Result, done_with
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.journal.unit_head import head_of
 from vnicaudit.remedy.applying.kinds import Drivers
-from vnicaudit.remedy.applying.schedule import PlacedResult, Schedule, side_by_side, why_no_more
+from vnicaudit.remedy.applying.schedule import Schedule, side_by_side
+from vnicaudit.remedy.applying.unit_queue import UnitQueue, why_no_more
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.trial import Trials
 from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
@@ -98,24 +99,32 @@ class Runner:
         return RunResult(current_record(self._found), stopped, silent=silent)
 
     def _go(self, schedule: Schedule) -> str:
-        stopped, units = "", self._found.request.units
+        stopped = ""
         self._finish_open()
-        of_sources = {unit.key for unit in units if self._is_source(unit)}
-        while left := [unit for unit in units if unit.key not in self._results]:
-            self._drivers.leave_all_but({unit.target for unit in left}, self._found.request.id)
-            done = [unit for unit in units if unit.key in self._results]
-            guests = [self._placed(unit) for unit in done if unit.key not in of_sources]
-            sources = [self._results[unit.key] for unit in done if unit.key in of_sources]
+        queue = self._queue(schedule)
+        while queue.targets:
+            self._drivers.leave_all_but(queue.targets, self._found.request.id)
             now = datetime.fromtimestamp(self._drivers.clock.time())
-            if stopped := why_no_more(self._halted, schedule, guests, now, sources):
+            if stopped := why_no_more(self._halted, queue, now):
                 break
-            first = [unit for unit in left if unit.key in of_sources][:1]
-            side_by_side([self._work(unit) for unit in first or schedule.next(left, guests)])
+            units = queue.next()
+            side_by_side([self._work(unit) for unit in units])
+            for unit in units:
+                queue.count(unit, self._results[unit.key])
         self._journal.write(End(stopped))
         return stopped
 
-    def _placed(self, unit: UnitRequest) -> PlacedResult:
-        return PlacedResult(unit.target, self._results[unit.key])
+    def _queue(self, schedule: Schedule) -> UnitQueue[UnitRequest]:
+        """The run as it stands: units that are left, and counts of the others."""
+        units = self._found.request.units
+        sources = [unit for unit in units if self._is_source(unit)]
+        of_sources = {unit.key for unit in sources}
+        guests = [unit for unit in units if unit.key not in of_sources]
+        queue = UnitQueue(schedule, guests, sources)
+        for unit in units:
+            if unit.key in self._results:
+                queue.count(unit, self._results[unit.key])
+        return queue
 
     def _is_source(self, unit: UnitRequest) -> bool:
         return self._drivers.kinds.by_name(unit.kind).sources

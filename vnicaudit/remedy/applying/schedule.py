@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, time
-from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from vnicaudit.errors import UsageError
-from vnicaudit.remedy.applying.journal.result import Result
 
 _WINDOW = re.compile(r"(\d{1,2}):(\d{2})-(\d{1,2}):(\d{2})")
-_GOOD = ("applied", "already")
-_BAD = ("failed", "rolled-back")
-_UNTOUCHED = ("refused", "gone")
 _POLL = 0.5
 
 
@@ -54,25 +48,8 @@ class Window(msgspec.Struct, frozen=True):
         return f"{self.begin:%H:%M}-{self.end:%H:%M}"
 
 
-class AtTarget(Protocol):
-    """Something at a target."""
-
-    @property
-    def target(self) -> str:
-        """Where it is."""
-
-
-class PlacedResult(NamedTuple):
-    """How a unit at a target ended."""
-
-    target: str
-    result: Result
-
-
-T = TypeVar("T", bound=AtTarget)
 _ONE = ("",)
 """The group of all where there are no others."""
-_ALL = "all"
 
 
 class Schedule(msgspec.Struct, frozen=True):
@@ -86,58 +63,9 @@ class Schedule(msgspec.Struct, frozen=True):
     window: Window | None = None
     groups: Mapping[str, tuple[str, ...]] = {}
 
-    def next(self, left: Sequence[T], done: Sequence[PlacedResult]) -> Sequence[T]:
-        """The units to change now: one, until enough canaries of each group have succeeded; then a
-        batch. A unit that was refused or is gone does not count as a canary: it says nothing about
-        the others."""
-        good = (one.target for one in done if one.result.outcome in _GOOD)
-        well = Counter(group for target in good for group in self._groups(target))
-        for unit in left:
-            if any(well[group] < self.canary for group in self._groups(unit.target)):
-                return [unit]
-        return left[: self.batch]
-
-    def stop(
-        self, done: Sequence[PlacedResult], now: datetime, sources: Sequence[Result] = ()
-    ) -> str:
-        """Why no more is begun; empty where it goes on. ``sources``: of images and flavors, which
-        say nothing of guests: none of them is a canary."""
-        results = (*sources, *(one.result for one in done))
-        bad = sum(result.outcome in _BAD for result in results)
-        if group := self._failed_group(done):
-            return f"a canary{f' of {group}' * bool(self.groups)} was not changed as planned"
-        if bad > self.max_failures:
-            return f"{bad} failed (--max-failures {self.max_failures})"
-        if self.window is not None and not self.window.is_open(now):
-            return f"outside the window {self.window}"
-        return ""
-
-    def _failed_group(self, done: Sequence[PlacedResult]) -> str:
-        """The first group of which a canary failed; empty: none."""
-        seen: Counter[str] = Counter()
-        for one in done:
-            if one.result.outcome in _UNTOUCHED:
-                continue
-            for group in self._groups(one.target):
-                seen[group] += 1
-                if seen[group] <= self.canary and one.result.outcome not in _GOOD:
-                    return group or _ALL
-        return ""
-
-    def _groups(self, target: str) -> tuple[str, ...]:
+    def groups_of(self, target: str) -> tuple[str, ...]:
+        """The groups that units at a target belong to."""
         return self.groups.get(target, _ONE)
-
-
-def why_no_more(
-    halted: Callable[[], str] | None,
-    schedule: Schedule,
-    done: Sequence[PlacedResult],
-    now: datetime,
-    sources: Sequence[Result] = (),
-) -> str:
-    """Why nothing more is begun; empty where it goes on: first what halts the program, then what
-    the schedule says (:meth:`Schedule.stop`)."""
-    return (halted() if halted is not None else "") or schedule.stop(done, now, sources)
 
 
 def side_by_side(works: Sequence[Callable[[], None]]) -> None:

@@ -15,7 +15,6 @@ from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
 from vnicaudit.remedy.applying.journal.unfinished_runs import UnfinishedRuns
 from vnicaudit.remedy.cloud import CloudAccess
-from vnicaudit.text.secrets import masked_message
 
 T = TypeVar("T")
 Tell = Callable[[str, str], None]
@@ -233,6 +232,8 @@ class Session:
         reached = {uri for of_one in self._uris.values() for uri in of_one}
         for uri, beside in half_done.items():
             if held.was_ours and "://" in uri and uri not in reached and not beside & uris:
+                from vnicaudit.text.secrets import masked_message  # slow to load
+
                 return _STAYS_LOCKED_AS_BEFORE.format(uri=masked_message(uri))
         return ""
 

@@ -7,7 +7,6 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from vnicaudit.text.diff import NO_NEWLINE, hunks, lines_of
-from vnicaudit.text.secrets import masked
 
 _AROUND = 16
 """Lines on both sides of what differs that are looked at: more than a diff shows."""
@@ -83,6 +82,8 @@ def _text(data: bytes, text_of: TextOf) -> str:
 
 
 def _lines(text: str) -> list[str]:
+    from vnicaudit.text.secrets import masked  # slow to load, and seldom needed
+
     return lines_of(masked(text))
 
 

@@ -32,7 +32,7 @@ class _Explain:
         self._it = explanation
         self._width = options.width
         self._paint = Paint(color=options.color)
-        self._entry = FindingText(options.width, self._paint, verbose=options.verbose)
+        self._entry = FindingText(options, self._paint)
 
     def sections(self) -> Iterator[str]:
         yield self._header()

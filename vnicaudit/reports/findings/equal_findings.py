@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from vnicaudit.base.wording import told_apart
 from vnicaudit.model.finding import Finding
 from vnicaudit.reports.wording import nic_label
 
@@ -44,15 +45,21 @@ class NamedSubjects:
     def __init__(self, most: int) -> None:
         self._most = most
         self.subjects = 0
-        self.names: list[str] = []
+        self._named: list[tuple[str, ...]] = []
         self.place = ""
         """NIC and place of the first finding."""
 
-    def add(self, name: str) -> None:
-        """Count one, and keep its name while there is room."""
+    def add(self, name: str, *more: str) -> None:
+        """Count one, and keep its name while there is room; ``more``: what tells it from others of
+        that name, the plainest first."""
         self.subjects += 1
-        if len(self.names) < self._most:
-            self.names.append(name)
+        if len(self._named) < self._most:
+            self._named.append((name, *more))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the first; those that share one each with its place."""
+        return told_apart(self._named)
 
 
 class EqualFindings(NamedSubjects):

@@ -18,6 +18,7 @@ from vnicaudit.reports.table.columns import padded_cell
 from vnicaudit.reports.table.model import Part
 from vnicaudit.reports.wording import fix_label, message_of, nic_label
 from vnicaudit.reports.wrap import Piece, fold, with_lead, wrap
+from vnicaudit.reports.writer import Options
 
 SEVERITY = 6
 """Columns of the longest one."""
@@ -32,10 +33,11 @@ _RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule but on the mo
 class FindingText:
     """Renders entries of one domain for one terminal."""
 
-    def __init__(self, width: int, paint: Paint, *, verbose: bool = False) -> None:
-        self._width = width
+    def __init__(self, options: Options, paint: Paint) -> None:
+        self._options = options
+        self._width = options.width
         self._paint = paint
-        self._verbose = verbose
+        self._verbose = options.verbose
 
     def finding(self, finding: Finding) -> str:
         """Three lines or more; the last says how to fix it, where anything is to be said."""
@@ -119,7 +121,10 @@ class FindingText:
 
     def _line(self, severity: str, rule: str, *more: str, head: str = _HEAD) -> str:
         pieces = [padded_cell(Part(severity, style=severity), SEVERITY, self._paint)]
-        pieces.append(Piece(rule, self._paint("name", rule)))
+        painted = self._paint("name", safe(rule))
+        pieces.append(
+            Piece(safe(rule), self._paint.link(self._options.page_to_link(rule), painted))
+        )
         pieces.extend(Piece(word, word) for word in map(safe, more) if word)
         return fold(pieces, self._width, head, _BODY, "  ")
 

@@ -3,6 +3,7 @@ to do, once. Memory grows with the groups, which are bounded, and not with the f
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, get_args
@@ -56,15 +57,16 @@ class Groups:
     def add(self, audited: Audited) -> None:
         """Take the findings of one."""
         met: set[tuple[str, RuleKey]] = set()
-        place = self._place(audited) if audited.findings else ""
+        common = self._place(audited) if audited.findings else ""
         for finding in audited.findings:
             key = (finding.severity, finding.rule, finding.name)
-            group = self._bounded(" ".join(key) if self._by == "rule" else place)
+            group = self._bounded(" ".join(key) if self._by == "rule" else common)
             same = self._found.setdefault(group, {}).setdefault(key, EqualFindings(self._names))
             same.take(self._wording(finding, audited), finding)
             if (group, key) not in met:
                 met.add((group, key))
-                same.add(audited.subject)
+                place = finding.location.file or audited.target
+                same.add(audited.subject, place, audited.uuid or "")
         for group in {group for group, _key in met}:
             self._scopes.setdefault(group, Counter())[audited.scope] += 1
 
@@ -131,7 +133,8 @@ class Groups:
         if audited.scope == by:
             return name_and_id(audited.subject, audited.uuid or "")
         if placed is None and by == "host":
-            return _NOT_TOLD if audited.findings[0].location.file else audited.target
+            file = audited.findings[0].location.file
+            return files_of_a_host(file) if file else audited.target
         if placed is None:
             return _NO_SERVER
         found = {
@@ -141,6 +144,11 @@ class Groups:
             "host": placed.host,
         }.get(by, "")
         return found or _NOT_TOLD
+
+
+def files_of_a_host(file: str) -> str:
+    """The group of a file, which does not name its host: those of one folder are together."""
+    return f"{_NOT_TOLD}: files in {os.path.dirname(file) or '.'}"
 
 
 def _badness(item: tuple[RuleKey, EqualFindings]) -> tuple[int, int, str]:

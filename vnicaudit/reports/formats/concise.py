@@ -66,9 +66,8 @@ class _Concise:
     def _finding(self, finding: Finding, subject: str) -> str:
         severity = self._paint(finding.severity, finding.severity)
         about = safe(f"{_about(subject, finding.about)} {message_of(finding)}")
-        return (
-            f"{safe(str(finding.location))}: {severity} {finding.rule} {about} [{_fix(finding)}]\n"
-        )
+        rule = self._paint.link(self._options.page_to_link(finding.rule), safe(finding.rule))
+        return f"{safe(str(finding.location))}: {severity} {rule} {about} [{_fix(finding)}]\n"
 
     def _crash(self, crashed: Crashed, audited: Audited) -> str:
         about = safe(f"{_about(audited.subject, crashed.about)} {crashed.error}")

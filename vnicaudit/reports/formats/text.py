@@ -71,7 +71,7 @@ class _AuditText:
             FindingText,  # loaded when there is an entry
         )
 
-        return FindingText(self._width, self._paint, verbose=self._options.verbose)
+        return FindingText(self._options, self._paint)
 
     def start(self, run: RunInfo) -> str:
         del run

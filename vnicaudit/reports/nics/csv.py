@@ -16,7 +16,7 @@ COLUMNS = (
     "domain", "uuid", "nic", "mac", "target_dev", "type", "actual_type", "owner", "arch",
     "machine", "vcpus", "active", "starts", "verdict",
     *(f"{fact}_{side}" for fact in _FACTS for side in ("declared", "effective")),
-    "target", "file", "line",
+    "target", "file", "line", "source",
 )  # fmt: skip
 
 
@@ -36,6 +36,7 @@ def _row(nic: NicRow) -> tuple[str | int | None, ...]:
         nic.domain, nic.uuid, nic.index, nic.mac, nic.target_dev, nic.type, nic.actual_type,
         nic.owner, nic.arch, nic.machine, nic.vcpus, _word(nic.active), _word(nic.starts),
         verdict_of(nic), *sides, place.target, place.file, place.line,
+        nic.source,
     )  # fmt: skip
 
 

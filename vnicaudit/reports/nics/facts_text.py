@@ -57,6 +57,18 @@ def type_of(nic: NicRow) -> str:
     return safe(nic.type if actual == nic.type else f"{nic.type}{ARROW}{actual}")
 
 
+def connection_of(nic: NicRow, *, server: bool = False) -> str:
+    """``bridge br0``, ``network default→bridge``, ``masquerade pod``: how a NIC is connected, and
+    to what as far as that is known. ``server``: of a cloud, whose networks are Neutron's."""
+    if not nic.source:
+        return type_of(nic)
+    source = safe(nic.source)
+    if nic.wiring is None and (server or nic.type == "network"):
+        actual = "" if nic.actual_type == "network" else f"{ARROW}{nic.actual_type or 'unknown'}"
+        return f"network {source}{safe(actual)}"
+    return f"{type_of(nic)} {source}"
+
+
 def _word(thing: object) -> str:
     if isinstance(thing, bool):
         return "yes" if thing else "no"

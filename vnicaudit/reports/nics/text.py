@@ -9,26 +9,30 @@ from vnicaudit.base.wording import count
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import NicRow
-from vnicaudit.reports.nics.facts_text import facts, facts_text, type_of
+from vnicaudit.reports.nics.facts_text import connection_of, facts, facts_text, type_of
 from vnicaudit.reports.nics.verdict import MARKS, STYLES, NicCounts, verdict_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.columns import at_stops
+from vnicaudit.reports.table.text import GAP
 from vnicaudit.reports.wrap import Piece, fold, title_line, width_of, wrap
 from vnicaudit.reports.writer import Options
 
 _COLUMNS = (
-    ("NIC", 2), ("MAC", 7), ("type", 26), ("model", 40), ("vhost", 52), ("queues", 61),
+    ("NIC", 2), ("MAC", 7), ("connected to", 26), ("model", 40), ("vhost", 52), ("queues", 61),
     ("rx", 69), ("tx", 75),
 )  # fmt: skip
 """Title and where it starts."""
 _TABLE_WIDTH = 79
-_WIDE_COLUMNS = (
-    ("NIC", 2), ("MAC", 7), ("type", 26), ("model", 43), ("vhost", 57), ("queues", 70),
-    ("rx", 79), ("tx", 89),
-)  # fmt: skip
-"""Room enough that ``network→bridge`` and ``yes→unknown`` push nobody."""
+_CONNECTED = 2
+_PUSHES = 8
+"""So many columns may what a NIC is connected to push its neighbours; longer, it goes below."""
+_BELOW = " " * 7
+_WIDE_STARTS = (2, 7, 26, 43, 57, 70, 79, 89)
+"""Room enough that ``bridge br-int`` and ``yes→unknown`` push nobody."""
 _WIDE = 100
+_LONGEST = 60
+"""Columns for what a NIC is connected to, where there is room: the socket of a port of Neutron."""
 
 
 def render(domains: Iterable[Domain], options: Options, *, places: bool = False) -> Iterator[str]:
@@ -55,12 +59,12 @@ class _NicsText:
         self._width = options.width
         self._verbose = options.verbose
         self._table = table
-        self._columns = _WIDE_COLUMNS if options.width >= _WIDE else _COLUMNS
+        self._starts = _starts(options.width)
         self._paint = Paint(color=options.color)
 
     def titles(self) -> str:
         """The line above the table."""
-        line = self._row([title for title, _ in _COLUMNS])
+        line = self._row(title for title, _ in _COLUMNS)
         return self._paint("quiet", line) + "\n"
 
     def domain(self, domain: Domain) -> str:
@@ -69,13 +73,14 @@ class _NicsText:
         about = safe(", ".join(_about(domain, place=self._places)))
         self._counts.domains += 1
         head = title_line(Piece(name, self._paint("name", name)), about, self._width)
-        nics = "".join(self._nic(nic_row(domain, nic)) for nic in domain.nics)
+        nics = "".join(self._nic(domain, nic_row(domain, nic)) for nic in domain.nics)
         return head + (nics or "  no NICs\n")
 
-    def _nic(self, nic: NicRow) -> str:
+    def _nic(self, domain: Domain, nic: NicRow) -> str:
         known = list(facts(nic))
+        connected = connection_of(nic, server=domain.declared.is_server)
         self._counts.add(nic)
-        text = self._table_row(nic, known) or self._spelled_out(nic, known)
+        text = self._table_rows(nic, known, connected) or self._spelled_out(nic, known, connected)
         verdict = verdict_of(nic)
         if verdict != "ok":
             mark = self._paint(STYLES[verdict], MARKS[verdict])
@@ -87,17 +92,25 @@ class _NicsText:
         sentences = (self._counts.sentence(), self._counts.legend())
         return "\n" + "".join(wrap(one, self._width, "", "  ") for one in sentences if one)
 
-    def _table_row(self, nic: NicRow, known: list[tuple[str, str, str]]) -> str:
-        """The NIC on one line; empty where that is not wanted or too wide."""
-        cells = [str(nic.index), _mac(nic), type_of(nic), *(value for _, value, _ in known)]
-        line = self._row(cells)
-        return f"{line}\n" if self._table and width_of(line) <= self._width else ""
+    def _table_rows(self, nic: NicRow, known: list[tuple[str, str, str]], connected: str) -> str:
+        """The NIC on one line, or two where what it is connected to is long; empty where that is
+        not wanted or too wide."""
+        if not self._table:
+            return ""
+        room = self._starts[_CONNECTED + 1] - self._starts[_CONNECTED] - len(GAP) + _PUSHES
+        fits = width_of(connected) <= room
+        for shown in (connected, type_of(nic)) if fits else (type_of(nic),):
+            line = self._row([str(nic.index), _mac(nic), shown, *(value for _, value, _ in known)])
+            if width_of(line) <= self._width:
+                below = "" if shown == connected else wrap(connected, self._width, _BELOW, _BELOW)
+                return f"{line}\n{below}"
+        return ""
 
     def _row(self, cells: Iterable[str]) -> str:
-        return at_stops(cells, (start for _, start in self._columns))
+        return at_stops(cells, self._starts)
 
-    def _spelled_out(self, nic: NicRow, known: list[tuple[str, str, str]]) -> str:
-        head = [f"NIC {nic.index}", _mac(nic), type_of(nic)]
+    def _spelled_out(self, nic: NicRow, known: list[tuple[str, str, str]], connected: str) -> str:
+        head = [f"NIC {nic.index}", _mac(nic), connected]
         if self._verbose:
             head.append(safe(str(nic.location)))
         text = fold([Piece(word, word) for word in head], self._width, "  ", "    ", "  ")
@@ -105,6 +118,15 @@ class _NicsText:
             return text + facts_text(nic, self._width, "    ")
         pieces = [f"{label} {value}" for label, value, _ in known]
         return text + fold([Piece(one, one) for one in pieces], self._width, "    ", "    ", "  ")
+
+
+def _starts(width: int) -> tuple[int, ...]:
+    """Where columns begin: what a NIC is connected to gets the room there is."""
+    if width < _WIDE:
+        return tuple(start for _, start in _COLUMNS)
+    connected = _WIDE_STARTS[_CONNECTED]
+    room = min(width - _WIDE, _LONGEST - (_WIDE_STARTS[_CONNECTED + 1] - connected))
+    return tuple(start + room * (start > connected) for start in _WIDE_STARTS)
 
 
 def _mac(nic: NicRow) -> str:

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from vnicaudit.model.finding import SEVERITIES, Finding, Severity
+from vnicaudit.model.finding import SEVERITIES, Confidence, Finding, Severity
 from vnicaudit.model.owner import name_of
+from vnicaudit.model.refs import mac_of
 from vnicaudit.reports.page.data import PageSubject
 from vnicaudit.reports.page.paths import path_of
-from vnicaudit.reports.page.tables import MAC, NAME, UUID, change_words, sentence
+from vnicaudit.reports.page.tables import MAC, NAME, UUID, SubjectMarks, change_words
 
 _CHANGES = 5000
 """Different changes that are told apart; what would be one more is not counted as a change."""
@@ -47,19 +48,45 @@ class RuleCount(NamedTuple):
     number: int
 
 
+class FindingKind(NamedTuple):
+    """Findings that count for the same. ``name``: of the rule."""
+
+    rule: str
+    name: str
+    severity: Severity
+    confidence: Confidence
+    key: ChangeKey | None
+
+
 class AnswerCounts:
     """Counters whose size depends on rules and changes, not on how much was audited."""
 
     def __init__(self) -> None:
-        self.nics = self.guests = self.findings = self.hints = 0
+        self.nics = self.guests = 0
         self.paths: Counter[str] = Counter()
-        self.severities: Counter[Severity] = Counter()
-        self._rules: Counter[tuple[str, str]] = Counter()
-        self._worst: dict[str, Severity] = {}
-        self._changes: Counter[ChangeKey] = Counter()
-        self._sure: set[ChangeKey] = set()
-        """Those for at least one finding that is more than a hint."""
-        self._wording: dict[ChangeKey, tuple[list[str], Severity, str]] = {}
+        self._kinds: Counter[FindingKind] = Counter()
+        self._kind_of: dict[tuple[object, ...], FindingKind] = {}
+        """By what findings of a kind have in common as they come: bounded, and refilled."""
+        self._fixes: dict[ChangeKey, str] = {}
+        """The words of the first finding of each change."""
+
+    @property
+    def findings(self) -> int:
+        """All of them."""
+        return self._kinds.total()
+
+    @property
+    def hints(self) -> int:
+        """Findings of low confidence."""
+        return sum(number for kind, number in self._kinds.items() if kind.confidence == "low")
+
+    @property
+    def severities(self) -> Counter[Severity]:
+        """How many findings there are of each."""
+        counts: Counter[Severity] = Counter()
+        for kind, number in self._kinds.items():
+            counts[kind.severity] += number
+        return counts
 
     def add(self, subject: PageSubject) -> None:
         """Count a subject."""
@@ -67,15 +94,20 @@ class AnswerCounts:
         self.nics += max(subject.nics, len(subject.rows))
         for row in subject.rows:
             self.paths[path_of(row)] += 1
-        for finding in subject.findings:
-            self._finding(finding, subject)
+        known, kinds = self._kind_of, self._kinds
+        for one in subject.findings:
+            key = (one.rule, one.name, one.severity, one.confidence, one.owner, one.change)
+            kind = known.get(key)
+            kinds[kind or self._new_kind(key, one, subject)] += 1
 
     def problems(self) -> list[RuleCount]:
         """Rules with findings, the worst first, then those with most."""
-        rows = [
-            RuleCount(rule, name, self._worst[rule], number)
-            for (rule, name), number in self._rules.items()
-        ]
+        counts: Counter[tuple[str, str]] = Counter()
+        worst: dict[str, Severity] = {}
+        for kind, number in self._kinds.items():
+            counts[kind.rule, kind.name] += number
+            worst[kind.rule] = _worse(worst.get(kind.rule, kind.severity), kind.severity)
+        rows = [RuleCount(*rule, worst[rule[0]], number) for rule, number in counts.items()]
         return sorted(
             rows, key=lambda row: (-SEVERITIES.index(row.severity), -row.number, row.rule)
         )
@@ -83,48 +115,54 @@ class AnswerCounts:
     def cures(self, most: int) -> list[Cure]:
         """The changes that clear most problems. Those for hints alone, or for nothing of at least
         medium severity, only where there are no others."""
-        rows = [self._cure(key, number) for key, number in self._changes.items()]
-        sure = [row for row in rows if row.key in self._sure]
-        serious = [row for row in sure if SEVERITIES.index(row.severity) >= _SERIOUS]
-        return sorted(serious or sure or rows, key=lambda row: (-row.number, row.key))[:most]
+        cures: dict[ChangeKey, Cure] = {}
+        sure = set()
+        for kind, number in self._kinds.items():
+            key = kind.key
+            if key is not None:
+                one = cures.get(key) or Cure(key, (), kind.severity, self._fixes[key], 0)
+                cures[key] = _with_kind(one, kind, number)
+                if kind.confidence != "low":
+                    sure.add(key)
+        rows = list(cures.values())
+        certain = [row for row in rows if row.key in sure]
+        serious = [row for row in certain if SEVERITIES.index(row.severity) >= _SERIOUS]
+        return sorted(serious or certain or rows, key=lambda row: (-row.number, row.key))[:most]
 
-    def _cure(self, key: ChangeKey, number: int) -> Cure:
-        names, severity, fix = self._wording[key]
-        return Cure(key, tuple(names), severity, fix, number)
+    def _new_kind(
+        self, key: tuple[object, ...], finding: Finding, subject: PageSubject
+    ) -> FindingKind:
+        if len(self._kind_of) >= _CHANGES:
+            self._kind_of.clear()
+        change = self._change(finding, subject)
+        kind = FindingKind(finding.rule, finding.name, finding.severity, finding.confidence, change)
+        self._kind_of[key] = kind
+        return kind
 
-    def _finding(self, finding: Finding, subject: PageSubject) -> None:
-        self.findings += 1
-        self.hints += finding.confidence == "low"
-        self.severities[finding.severity] += 1
-        self._rules[finding.rule, finding.name] += 1
-        worst = self._worst.get(finding.rule, finding.severity)
-        self._worst[finding.rule] = max(worst, finding.severity, key=SEVERITIES.index)
-        self._change(finding, subject)
-
-    def _change(self, finding: Finding, subject: PageSubject) -> None:
+    def _change(self, finding: Finding, subject: PageSubject) -> ChangeKey | None:
+        """The change that clears a finding; None where there are too many to tell them apart."""
         change = finding.change
         safety = "" if change is None else "safe" if change.safe else "unsafe"
         words = change_words(change)
         key = ChangeKey("" if words else finding.rule, name_of(finding.owner), words, safety)
-        if key in self._wording or len(self._wording) < _CHANGES:
-            self._changes[key] += 1
-            self._word(key, finding, subject)
-            if finding.confidence != "low":
-                self._sure.add(key)
+        if key not in self._fixes:
+            if len(self._fixes) >= _CHANGES:
+                return None
+            marks = SubjectMarks(subject)
+            fix = marks.sentence(finding.fix, mac_of(finding.about))
+            self._fixes[key] = fix.translate(_ANYONE)
+        return key
 
-    def _word(self, key: ChangeKey, finding: Finding, subject: PageSubject) -> None:
-        """The change in the words of the first finding, with the names of its rules and the worst
-        of their severities."""
-        if key not in self._wording:
-            fix = sentence(finding.fix, subject, finding).translate(_ANYONE)
-            self._wording[key] = ([finding.name], finding.severity, fix)
-            return
-        names, severity, fix = self._wording[key]
-        worst = max(severity, finding.severity, key=SEVERITIES.index)
-        if finding.name not in names:
-            names.append(finding.name)
-        if worst != severity:
-            self._wording[key] = (names, worst, fix)
+
+def _with_kind(one: Cure, kind: FindingKind, number: int) -> Cure:
+    """A change that clears that many findings of one more kind."""
+    rules = one.rules if kind.name in one.rules else (*one.rules, kind.name)
+    worst = _worse(one.severity, kind.severity)
+    return one._replace(rules=rules, severity=worst, number=one.number + number)
+
+
+def _worse(one: Severity, other: Severity) -> Severity:
+    return max(one, other, key=SEVERITIES.index)
 
 
 _SERIOUS = SEVERITIES.index("medium")

@@ -7,7 +7,7 @@ part of the host, or it is not kept any more) is made of what the history has of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -17,6 +17,7 @@ from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fleet import HostReading, HostStatus, InventoryHost
 from vnicaudit.model.fleet_state import (
+    FindingMark,
     FleetHost,
     FleetSummary,
     KnownFinding,
@@ -60,6 +61,16 @@ _STATES: dict[str, FindingState] = {
 _WORDINGS = Wordings(WORDINGS)
 
 
+def kept_reading(kept: HostReading, host: FleetHost, marks: Collection[str]) -> HostReading | None:
+    """A kept reading with the findings that are open by the history, whose fingerprints are
+    ``marks``; None where it lacks any of them, or was not whole."""
+    audited = tuple(_open_part(one, marks) for one in kept.audited)
+    read = {finding.fingerprint for one in audited for finding in one.findings}
+    if kept.status != "ok" or len(read) < len(marks):
+        return None
+    return replace(kept, host=InventoryHost(host.name, host.uri, host.site), audited=audited)
+
+
 def merged_reading(
     host: FleetHost,
     findings: Sequence[KnownFinding],
@@ -85,12 +96,14 @@ def merged_reading(
     )
 
 
-def history_of(findings: Iterable[KnownFinding]) -> dict[str, FindingHistory]:
+def history_of(marks: Mapping[str, FindingMark]) -> dict[str, FindingHistory]:
     """The past of each finding, by its fingerprint."""
-    return {
-        one.fingerprint: FindingHistory(_STATES.get(one.state, ""), one.first_seen)
-        for one in findings
-    }
+    past = {mark: _past(mark) for mark in set(marks.values())}
+    return {fingerprint: past[mark] for fingerprint, mark in marks.items()}
+
+
+def _past(mark: FindingMark) -> FindingHistory:
+    return FindingHistory(_STATES.get(mark.state, ""), mark.first_seen)
 
 
 def changes_of(summary: FleetSummary) -> PageChanges | None:
@@ -175,11 +188,11 @@ def _measured(one: NicMeasurement) -> str:
     )
 
 
-def _open_part(audited: Audited, wanted: Mapping[str, KnownFinding]) -> Audited:
+def _open_part(audited: Audited, wanted: Collection[str]) -> Audited:
     """A judgement with the findings that are open by the history."""
-    return replace(
-        audited, findings=tuple(one for one in audited.findings if one.fingerprint in wanted)
-    )
+    findings = tuple([one for one in audited.findings if one.fingerprint in wanted])
+    is_whole = len(findings) == len(audited.findings)
+    return audited if is_whole else replace(audited, findings=findings)
 
 
 def _key(scope: str, subject: str, uuid: str | None, file: str | None) -> Subject:

@@ -3,14 +3,21 @@ and which of the subject's NICs it is about."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Container
 
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.refs import mac_of, nic_index
 from vnicaudit.model.report import NicRow
 from vnicaudit.reports.nics.facts_text import ARROW, type_of
-from vnicaudit.reports.page.columns import Addresses, Column, Dictionary, Names, NumberColumn
+from vnicaudit.reports.page.columns import (
+    Addresses,
+    Column,
+    Combinations,
+    Dictionary,
+    Names,
+    NumberColumn,
+)
 from vnicaudit.reports.page.data import FindingHistory, PageSettled, PageSubject
 from vnicaudit.reports.page.paths import path_of
 from vnicaudit.reports.page.spool import ChunkFile
@@ -47,17 +54,25 @@ class PageTables:
 
     def add(self, subject: PageSubject) -> None:
         """Take a subject with its NICs and findings."""
+        number = self._count
+        measured = subject.measured
         self.subjects.add(subject)
         for row in subject.rows:
-            self.nics.add(row, self._count, subject.measured.get(row.index, ""))
+            self.nics.add(row, number, measured.get(row.index, "") if measured else "")
+        if subject.findings:
+            self._add_findings(subject, number)
+        self._count += 1
+        self._grown(1 + len(subject.rows) + len(subject.findings))
+
+    def _add_findings(self, subject: PageSubject, number: int) -> None:
         places = {row.index: at for at, row in enumerate(subject.rows, 1)}
+        marks = SubjectMarks(subject)
+        history = subject.history
         for finding in subject.findings:
             index = nic_index(finding.about)
             place = 0 if index is None else places.get(index, 0)
-            past = subject.history.get(finding.fingerprint, _NO_HISTORY)
-            self.findings.add(finding, self._count, place, subject, past)
-        self._count += 1
-        self._grown(1 + len(subject.rows) + len(subject.findings))
+            past = history.get(finding.fingerprint, _NO_HISTORY)
+            self.findings.add(finding, number, place, marks, past)
 
     def add_settled(self, one: PageSettled) -> None:
         """Take a finding that is not open."""
@@ -86,19 +101,32 @@ class SubjectColumns:
         self.uuid = Addresses(file, "uuid")
         self.guest = Dictionary(file)
         self.read_at = Dictionary(file)
-        self.words = {name: Dictionary(file) for name in self._WORDS}
+        self.words = words = {name: Dictionary(file) for name in self._WORDS}
+        places = (words[name] for name in ("scope", "target", "host", "site", "owner"))
+        self._places = Combinations(*places, self.read_at)
+        self._kinds = Combinations(words["image"], words["flavor"], words["project"], self.guest)
 
     def add(self, subject: PageSubject) -> None:
         """Take one."""
         self.name.append(subject.name)
         self.uuid.append(subject.uuid)
-        self.guest.append(_guest(subject.rows[0]) if subject.rows else "")
-        self.read_at.append(subject.read_at)
-        for name, column in self.words.items():
-            column.append(getattr(subject, name))
+        self.words["server"].append(subject.server)
+        place = (
+            subject.scope, subject.target, subject.host, subject.site, subject.owner,
+            subject.read_at,
+        )  # fmt: skip
+        if not self._places.append(place):
+            self._places.append_new(place, place)
+        first = subject.rows[0] if subject.rows else None
+        guest = first and (first.arch, first.machine, first.vcpus, first.active)
+        kind = (subject.image, subject.flavor, subject.project, guest)
+        if not self._kinds.append(kind):
+            self._kinds.append_new(kind, (*kind[:3], _guest(first) if first else ""))
 
     def columns(self) -> dict[str, Column]:
         """By name."""
+        self._places.settle()
+        self._kinds.settle()
         return {
             "name": self.name, "uuid": self.uuid, "uuid_text": self.uuid.odd, "guest": self.guest,
             "read_at": self.read_at, **self.words,
@@ -116,28 +144,31 @@ class NicColumns:
         )
         self.mac = Addresses(file, "mac")
         self.facts = {name: Dictionary(file, raw=True) for name in _FACTS}
-        self.words = {
+        self.words = words = {
             name: Dictionary(file) for name in ("device", "connection", "path", "file", "measured")
         }
+        self._kinds = Combinations(*self.facts.values(), words["connection"], words["path"])
 
     def add(self, nic: NicRow, subject: int, measured: str) -> None:
         """Take a NIC of that subject."""
         self.subject.append(subject)
         self.index.append(nic.index)
         self.mac.append(nic.mac)
-        facts = (nic.model, nic.vhost, nic.queues, nic.rx_queue_size, nic.tx_queue_size)
-        for name, fact in zip(_FACTS, facts, strict=True):
-            self.facts[name].append(_fact(fact, name == "model"))
         words = self.words
         words["device"].append(nic.target_dev or "")
-        words["connection"].append(type_of(nic))
-        words["path"].append(path_of(nic))
+        kind = (
+            nic.model, nic.vhost, nic.queues, nic.rx_queue_size, nic.tx_queue_size, nic.type,
+            nic.actual_type, nic.wiring, nic.starts,
+        )  # fmt: skip
+        if not self._kinds.append(kind):
+            self._kinds.append_new(kind, _kind(nic))
         words["file"].append(nic.location.file or "")
         words["measured"].append(measured)
         self.line.append(nic.location.line or 0)
 
     def columns(self) -> dict[str, Column]:
         """By name."""
+        self._kinds.settle()
         return {
             "subject": self.subject, "index": self.index, "mac": self.mac,
             "mac_text": self.mac.odd, "line": self.line, **self.facts, **self.words,
@@ -158,30 +189,40 @@ class FindingColumns:
         )
         self.message, self.fix = Dictionary(file, raw=True), Dictionary(file, raw=True)
         self.words = {name: Dictionary(file) for name in self._WORDS}
+        self._kinds = Combinations(*self.words.values())
 
     def add(
-        self, one: Finding, number: int, nic: int, subject: PageSubject, past: FindingHistory
+        self, one: Finding, number: int, nic: int, marks: SubjectMarks, past: FindingHistory
     ) -> None:
         """Take a finding on the subject of that number."""
+        place = one.location
         self.subject.append(number)
         self.nic.append(nic)
-        self.line.append(one.location.line or 0)
-        self.message.append(sentence(one.message, subject, one))
-        self.fix.append(sentence(one.fix, subject, one))
-        safety = "" if one.change is None else "safe" if one.change.safe else "unsafe"
-        values = (
-            one.rule, one.severity, one.confidence, change_words(one.change), safety, past.state,
-            past.first_seen, one.location.file or "", ", ".join(map(str, one.related)),
+        self.line.append(place.line or 0)
+        mac = mac_of(one.about)
+        self.message.append(marks.sentence(one.message, mac, self.message.known))
+        self.fix.append(marks.sentence(one.fix, mac, self.fix.known))
+        kind = (
+            one.rule, one.severity, one.confidence, one.change, past, place.file, one.related,
         )  # fmt: skip
-        for column, value in zip(self.words.values(), values, strict=True):
-            column.append(value)
+        if not self._kinds.append(kind):
+            self._kinds.append_new(kind, _finding_words(one, past))
 
     def columns(self) -> dict[str, Column]:
         """By name."""
+        self._kinds.settle()
         return {
             "subject": self.subject, "nic": self.nic, "line": self.line, "message": self.message,
             "fix": self.fix, **self.words,
         }  # fmt: skip
+
+
+def _finding_words(one: Finding, past: FindingHistory) -> tuple[str, ...]:
+    safety = "" if one.change is None else "safe" if one.change.safe else "unsafe"
+    return (
+        one.rule, one.severity, one.confidence, change_words(one.change), safety, past.state,
+        past.first_seen, one.location.file or "", ", ".join(map(str, one.related)),
+    )  # fmt: skip
 
 
 class SettledColumns:
@@ -211,16 +252,36 @@ class SettledColumns:
         return dict(self._words)
 
 
-def sentence(text: str, subject: PageSubject, finding: Finding) -> str:
-    """A message or fix, safe to show, with marks for names and addresses."""
-    if not text:
-        return ""
-    text = safe(text)
-    named = ((subject.uuid, UUID), (mac_of(finding.about), MAC), (subject.name, NAME))
-    for name, mark in named:
-        if name and len(name) > 2 and (known := safe(name)) in text:
-            text = text.replace(known, mark)
-    return text
+class SubjectMarks:
+    """Puts marks in sentences on one subject, in the place of its names and addresses."""
+
+    def __init__(self, subject: PageSubject) -> None:
+        self._uuid = _visible_name(subject.uuid)
+        self._name = _visible_name(subject.name)
+        self._mac: tuple[str | None, str] = (None, "")
+
+    def sentence(self, text: str, mac: str | None, known: Container[str] = ()) -> str:
+        """A message or fix, safe to show. ``mac``: of the NIC it is about; ``known``: texts that
+        are safe."""
+        if not text:
+            return ""
+        if text not in known:
+            text = safe(text)
+        if mac != self._mac[0]:
+            self._mac = (mac, _visible_name(mac))
+        address = self._mac[1]
+        if self._uuid and self._uuid in text:
+            text = text.replace(self._uuid, UUID)
+        if address and address in text:
+            text = text.replace(address, MAC)
+        if self._name and self._name in text:
+            text = text.replace(self._name, NAME)
+        return text
+
+
+def _visible_name(name: str | None) -> str:
+    """A name as it stands in a sentence; empty where it is too short to be told from a word."""
+    return safe(name) if name and len(name) > 2 else ""
 
 
 def change_words(change: Change | None) -> str:
@@ -230,8 +291,14 @@ def change_words(change: Change | None) -> str:
     return f"{change.field} {ARROW} {'not set' if change.new is None else change.new}"
 
 
-@lru_cache(maxsize=4096)
-def _fact(fact: Resolved[str] | Resolved[bool] | Resolved[int], always: bool) -> str:
+def _kind(nic: NicRow) -> tuple[str, ...]:
+    return (
+        _fact(nic.model, always=True), _fact(nic.vhost), _fact(nic.queues),
+        _fact(nic.rx_queue_size), _fact(nic.tx_queue_size), type_of(nic), path_of(nic),
+    )  # fmt: skip
+
+
+def _fact(fact: Resolved[str] | Resolved[bool] | Resolved[int], *, always: bool = False) -> str:
     """Shown, declared, in effect, and why, with tabs between. ``always``: a value that nobody
     declared is shown as such: a default is often not what one thinks."""
     declared = "" if fact.declared is None else _word(fact.declared)

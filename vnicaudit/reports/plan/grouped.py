@@ -11,9 +11,11 @@ from msgspec.structs import replace
 from vnicaudit.base.wording import count
 from vnicaudit.model.plan import CloudUnit, FileUnit, ServerUnit, Step, StepWords
 from vnicaudit.model.refs import NicRef
+from vnicaudit.reports.findings.grouped import files_of_a_host
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.by_change import names_shown, steps_by_change
 from vnicaudit.reports.plan.of_any import of_any, without_heads
+from vnicaudit.reports.plan.overview import guest_names
 from vnicaudit.reports.plan.step_text import StepText
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import name_and_id
@@ -43,12 +45,13 @@ def grouped_steps(steps: Iterable[Step], options: Options) -> Iterator[str]:
     paint, text = Paint(color=options.color), StepText(options)
     names = names_shown(options)
     found: dict[str, dict[str, _EqualSteps]] = {}
-    for step in steps:
+    steps = list(steps)
+    for step, name in zip(steps, guest_names(steps), strict=True):
         equal = found.setdefault(_group(step, options.group_by), {})
         one = equal.setdefault(_common(step, text), _EqualSteps())
         one.count += 1
         if len(one.names) < names:
-            one.names.append(f"{step.about.name or step.about.id or 'no name'} (step {step.id})")
+            one.names.append(f"{name} (step {step.id})")
     for group, equal in sorted(found.items(), key=lambda item: (-_total(item[1]), item[0])):
         name = safe(group)
         about = f"{count(_total(equal), 'step')}, {count(len(equal), 'kind')}"
@@ -70,6 +73,8 @@ def _group(step: Step, by: str) -> str:
     unit = step.unit
     if by == "rule":
         return f"rules {', '.join(step.rules)}" if step.rules else "no rule: asked for"
+    if by == "host" and isinstance(unit, FileUnit):
+        return f"host {files_of_a_host(unit.path)}"
     if not isinstance(unit, CloudUnit):
         return f"host {step.target}" if by == "host" else "no server of a cloud"
     if by == "project":

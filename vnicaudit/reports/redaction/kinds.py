@@ -69,7 +69,7 @@ KINDS: Mapping[type[msgspec.Struct], Mapping[str, Kind]] = {
     PutAside: {"file": "path"},
     NotFixed: {"fingerprint": "mark"},
     NotJudged: {"file": "path"},
-    TargetResult: {"target": "target", "status": "keep", "calls": "keep"},
+    TargetResult: {"target": "target", "status": "keep", "calls": "keep", "unrecognised": "path"},
     Summary: {"by_severity": "keep", "by_rule": "keep", "skipped": "keep"},
     NicRef: {"domain": "vm", "uuid": "uuid", "mac": "mac", "target_dev": "dev"},
     DomainRef: _NAMED,
@@ -93,6 +93,7 @@ KINDS: Mapping[type[msgspec.Struct], Mapping[str, Kind]] = {
     },
     NicRow: {
         "domain": "vm", "uuid": "uuid", "mac": "mac", "target_dev": "dev", "owner": "keep",
+        "source": "name",
     },
     ServerName: {
         "id": "uuid", "name": "vm", "cloud": "target", "project": "uuid",
@@ -103,7 +104,10 @@ KINDS: Mapping[type[msgspec.Struct], Mapping[str, Kind]] = {
     Tool: {"name": "keep", "version": "keep"},
     RuleSetting: {"name": "keep"},
     Domain: {**_NAMED, "mark": "text", "preference_file": "path", "template": "text"},
-    Nic: {"mac": "mac", "source": "name", "target_dev": "dev", "address": "keep"},
+    Nic: {
+        "mac": "mac", "source": "name", "network": "name", "target_dev": "dev",
+        "address": "keep",
+    },
     RunningNic: {"mac": "mac"},
     NicSeen: {},
     CloudServer: {

@@ -23,6 +23,8 @@ _MACHINE = re.compile(
 )
 _LINE = re.compile(r"(?P<place>.*?)(?P<line>(?::\d+){1,2})")
 _RELEASE = re.compile(r"\d+(?:\.\d+){1,2}(?:~?rc\d+)?", re.ASCII)
+_RULE_OR_DATE = re.compile(r"(?:VNIC|SUPP)\d{0,3}|\d{4}-\d\d-\d\d", re.ASCII)
+"""What a suppression is about, and until when."""
 _ANY_DIGITS = re.compile(r"\d+", re.ASCII)
 _REMEMBERED = 20_000
 MAX_NAMES = 1_000_000
@@ -101,7 +103,7 @@ class TextRedactor:
     def _replaced(self, word: str) -> str:
         """A word without the punctuation around it."""
         made = self._pseudonyms
-        if word.casefold() in self._public:
+        if word.casefold() in self._public or _RULE_OR_DATE.fullmatch(word):
             return word
         if ANY_UUID.fullmatch(word):
             return made.identity(word)

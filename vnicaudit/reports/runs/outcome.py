@@ -9,7 +9,15 @@ from collections.abc import Iterator
 from vnicaudit.base.wording import count
 from vnicaudit.model.runs import RunRecord, UnitRun
 from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.runs.text import OUTCOME, check_text, counts, style_of, unit_words, word_of
+from vnicaudit.reports.runs.text import (
+    OUTCOME,
+    alike,
+    check_text,
+    counts,
+    style_of,
+    unit_words,
+    word_of,
+)
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.columns import padded_cell
 from vnicaudit.reports.table.model import Part
@@ -23,8 +31,10 @@ def render_outcome(run: RunRecord, options: Options) -> Iterator[str]:
     paint = Paint(color=options.color)
     messages = Counter(unit.message for unit in run.steps if unit.message)
     common = {message: number for message, number in messages.items() if number > 1}
+    shared = alike(run.steps)
     for unit in run.steps:
-        yield from _unit(unit, run, options, paint, frozenset(common))
+        words = unit_words(unit, verbose=options.verbose, shared=shared)
+        yield from _unit(unit, words, run, options, paint, frozenset(common))
     for message, number in common.items():
         yield wrap(f"{count(number, 'guest')}: {safe(message)}", options.width, "  ", "    ")
     if not options.quiet:
@@ -32,11 +42,15 @@ def render_outcome(run: RunRecord, options: Options) -> Iterator[str]:
 
 
 def _unit(
-    unit: UnitRun, run: RunRecord, options: Options, paint: Paint, common: frozenset[str]
+    unit: UnitRun,
+    words: list[str],
+    run: RunRecord,
+    options: Options,
+    paint: Paint,
+    common: frozenset[str],
 ) -> Iterator[str]:
     outcome = word_of(unit, run.kind)
     pieces = [padded_cell(Part(outcome, style=style_of(outcome)), OUTCOME, paint)]
-    words = unit_words(unit, verbose=options.verbose)
     if len(run.targets) > 1 or unit.kind == "file":
         words.append(unit.target)
     pieces.extend(Piece(word, word) for word in map(safe, words) if word)

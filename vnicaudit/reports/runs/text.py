@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import get_args
 
@@ -55,8 +55,10 @@ def render_one(run: RunRecord, options: Options) -> Iterator[str]:
     yield from _facts(run, options, paint)
     for target, units in _by_target(run.steps).items():
         yield "\n" + paint("name", safe(target)) + "\n"
+        shared = alike(units)
         for unit in units:
-            yield from _unit(unit, run.kind, options, paint)
+            words = unit_words(unit, verbose=options.verbose, shared=shared)
+            yield from _unit(unit, words, run.kind, options, paint)
     if not options.quiet:
         yield "\n" + wrap(counts(run.steps, run.kind), options.width, "", "  ")
 
@@ -75,14 +77,25 @@ def outcome_of(run: RunRecord) -> str:
     return "undone" if undone and run.outcome == "done" else run.outcome
 
 
-def unit_words(unit: UnitRun, *, verbose: bool) -> list[str]:
-    """Name of a unit, its NICs, how long it was down; ``verbose``: its UUID and steps too."""
+def alike(units: Iterable[UnitRun]) -> frozenset[tuple[str, str]]:
+    """Target and name of those that share both: their ids tell them apart."""
+    names = Counter((unit.target, unit.name) for unit in units)
+    return frozenset(name for name, number in names.items() if number > 1)
+
+
+def unit_words(
+    unit: UnitRun, *, verbose: bool, shared: Collection[tuple[str, str]] = ()
+) -> list[str]:
+    """Name of a unit, its NICs, how long it was down; ``verbose``: its UUID and steps too.
+    ``shared``: the names that several have, which come with the UUID as well."""
     name = f"{unit.kind} {unit.name}" if unit.kind in _NAMED else unit.name
     words = [name, ", ".join(filter(None, unit.macs))]
     if unit.downtime is not None:
         words.append(f"down for {unit.downtime:.1f} s")
+    if verbose or (unit.target, unit.name) in shared:
+        words.append(unit.uuid or "")
     if verbose:
-        words.extend([unit.uuid or "", ", ".join(unit.steps)])
+        words.append(", ".join(unit.steps))
     return words
 
 
@@ -171,8 +184,9 @@ def _by_target(units: Iterable[UnitRun]) -> dict[str, list[UnitRun]]:
     return found
 
 
-def _unit(unit: UnitRun, kind: str, options: Options, paint: Paint) -> Iterator[str]:
-    words = unit_words(unit, verbose=options.verbose)
+def _unit(
+    unit: UnitRun, words: list[str], kind: str, options: Options, paint: Paint
+) -> Iterator[str]:
     outcome = word_of(unit, kind)
     pieces = [padded_cell(Part(outcome, style=style_of(outcome)), OUTCOME, paint)]
     pieces.extend(Piece(word, word) for word in map(safe, words) if word)

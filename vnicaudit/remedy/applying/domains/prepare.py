@@ -58,13 +58,13 @@ def prepare(
     check_owner(domain)
     if as_planned or digest(shown) == steps[0].digest:
         wanted = _nic_changes(domain, steps)
-        _check_reviewed(texts, shown, steps, wanted)
+        reviewed = _reviewed(texts, shown, steps, wanted)
         vdpa = local and any(step.to == "vdpa" for step in steps)
         devices = adapters.machine.vdpa_devices() if vdpa else None
         _check_backends(texts, shown, domain, steps, wanted, devices)
         if state.active:
             check_mode(steps, mode)
-        goal = _goal(texts, before, wanted)
+        goal = reviewed if as_planned else _goal(texts, before, wanted)
     else:
         wanted = _changes_made_already(domain, steps)
         if (
@@ -189,15 +189,17 @@ def _changes_made_already(domain: Domain, steps: tuple[Step, ...]) -> tuple[NicC
     return wanted
 
 
-def _check_reviewed(
+def _reviewed(
     texts: Texts, shown: bytes, steps: tuple[Step, ...], wanted: tuple[NicChanges, ...]
-) -> None:
-    """Raises RefusedError where a step would do something else than its diff says."""
+) -> bytes:
+    """The text with all steps made, each of which does what its diff says. Raises RefusedError
+    where one would do something else."""
     for step, one in zip(steps, wanted, strict=True):
         with _of_the_plan():
             after = texts.rewritten(shown, one.number, one.changes)
         if not is_diff_of(shown, after, _name(steps[0]), texts.writer.text_of, step.diff):
             raise UnitRefusedError(_DISAGREE.format(step.id), "plan")
+    return after if len(steps) == 1 else _goal(texts, shown, wanted)
 
 
 def _check_backends(

@@ -21,7 +21,7 @@ class KeptTexts:
     """The definitions a unit may have, kept in the run's folder."""
 
     def __init__(self, folder: Path, key: str) -> None:
-        self._folder = folder / "definitions"
+        self._names = f"{folder}/definitions/{key}."
         self._key = key
 
     def keep(self, kind: KeptKind, data: bytes) -> str:
@@ -72,14 +72,14 @@ class KeptTexts:
 
     @property
     def _transaction_path(self) -> Path:
-        return self._folder / f"{self._key}.task.json"
+        return Path(f"{self._names}task.json")
 
     def path(self, kind: KeptKind) -> Path:
         """Where one is kept."""
         return self._path(kind)
 
     def _path(self, kind: KeptKind) -> Path:
-        return self._folder / f"{self._key}.{kind}.xml"
+        return Path(f"{self._names}{kind}.xml")
 
 
 def _mend(by_hand: str) -> str:

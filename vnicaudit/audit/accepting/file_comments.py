@@ -1,0 +1,82 @@
+"""Suppressions in the comments of a file: which hold for a finding, and which are not needed.
+
+A file may have thousands of descriptions, each of which carries all of its comments: they are read
+once, and found by line.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Iterator
+
+from vnicaudit.audit.accepting import stale
+from vnicaudit.audit.accepting.own_entries import OwnTexts
+from vnicaudit.audit.accepting.suppression import Suppression, own_suppression
+from vnicaudit.audit.judging.catalogue import Catalogue
+from vnicaudit.model.accepting import AcceptingComment
+from vnicaudit.model.finding import Finding
+from vnicaudit.model.location import Location
+from vnicaudit.text.comments import MOST_COMMENTS
+
+
+class FileComments:
+    """The valid entries of one file by number, findings about those that are not, and what its
+    descriptions have told of them so far."""
+
+    def __init__(self, texts: OwnTexts, catalogue: Catalogue, today: datetime.date) -> None:
+        self.entries: list[Suppression] = []
+        self.problems: list[Finding] = []
+        self.used: set[int] = set()
+        self.undecided: set[str] = set()
+        """Rules that could not be judged on one of the descriptions."""
+        self._first = texts.comments[0]
+        self._on_line: dict[int, list[int]] = {}
+        self._of_documents: list[int] = []
+        for comment in texts.comments[:MOST_COMMENTS]:
+            place = _place(comment, texts)
+            lines = comment.first, comment.last
+            entry = own_suppression(dict(comment.entry), place, catalogue, lines)
+            if isinstance(entry, str):
+                self.problems.append(stale.invalid(entry, texts.about, place, "comment"))
+            elif entry.expired(today):
+                self.problems.append(stale.expired(entry, texts.about))
+            else:
+                self._add(entry, lines)
+        for comment in texts.comments[MOST_COMMENTS:]:
+            problem = f"more than {MOST_COMMENTS:,} in one file; the others are not read"
+            place = _place(comment, texts)
+            self.problems.append(stale.invalid(problem, texts.about, place, "comment"))
+
+    def is_of(self, comments: tuple[AcceptingComment, ...]) -> bool:
+        """True where these are the comments of a further description of the file."""
+        first = comments[0]
+        return (first.file, first.line) == (self._first.file, self._first.line)
+
+    def near(
+        self, findings: Iterable[Finding], start: int | None
+    ) -> Iterator[tuple[int, Suppression]]:
+        """The entries, each with its number, for the line of one of these findings; and those for
+        the whole document in which their description begins, on the line ``start``."""
+        lines = {finding.location.line or 0 for finding in findings}
+        numbers = {number for line in lines for number in self._on_line.get(line, ())}
+        for number in self._of_documents:
+            first, last = self.entries[number].lines or (0, 0)
+            if first <= (start or 0) <= last:
+                numbers.add(number)
+        return ((number, self.entries[number]) for number in sorted(numbers))
+
+    def unused(self) -> Iterator[Suppression]:
+        """The entries that accepted nothing so far."""
+        return (one for number, one in enumerate(self.entries) if number not in self.used)
+
+    def _add(self, entry: Suppression, lines: tuple[int, int]) -> None:
+        number = len(self.entries)
+        self.entries.append(entry)
+        if lines[0] == lines[1]:
+            self._on_line.setdefault(lines[0], []).append(number)
+        else:
+            self._of_documents.append(number)
+
+
+def _place(comment: AcceptingComment, texts: OwnTexts) -> Location:
+    return Location(texts.place.target, comment.file, comment.line)

@@ -1,0 +1,132 @@
+"""The units of a run by its schedule: those that are left, in order, and counts of the others.
+
+Each unit is counted when it ends. To go through all of them before each of ten thousand took longer
+than to change them.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime
+from itertools import islice
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from vnicaudit.remedy.applying.journal.result import Result
+from vnicaudit.remedy.applying.schedule import Schedule
+
+_GOOD = ("applied", "already")
+_BAD = ("failed", "rolled-back")
+_UNTOUCHED = ("refused", "gone")
+_ALL = "all"
+
+
+class PlacedUnit(Protocol):
+    """A unit at a target."""
+
+    @property
+    def key(self) -> str:
+        """The key that no other unit of the run has."""
+
+    @property
+    def target(self) -> str:
+        """The place of the unit."""
+
+
+class _Canary(NamedTuple):
+    """One of the first units of a group to be changed, by their order in the run. ``rank``: of the
+    group among those of the unit."""
+
+    number: int
+    rank: int
+    well: bool
+
+
+T = TypeVar("T", bound=PlacedUnit)
+
+
+class UnitQueue(Generic[T]):
+    """The units of a run, in their order. Those that are ``sources`` (images and
+    flavors) go first, one by one; they say nothing of guests: none of them is a canary."""
+
+    def __init__(self, schedule: Schedule, units: Iterable[T], sources: Iterable[T] = ()) -> None:
+        self._schedule = schedule
+        self._sources = OrderedDict((unit.key, unit) for unit in sources)
+        self._left = OrderedDict((unit.key, unit) for unit in units)
+        self._numbers = {key: number for number, key in enumerate(self._left)}
+        self._targets = Counter(unit.target for unit in self._all_left())
+        self._left_of = Counter(
+            group for unit in self._left.values() for group in schedule.groups_of(unit.target)
+        )
+        self._well: Counter[str] = Counter()
+        self._canaries: dict[str, list[_Canary]] = {}
+        self._bad = 0
+
+    @property
+    def targets(self) -> Collection[str]:
+        """Where something is left to do; empty: the run is over."""
+        return self._targets.keys()
+
+    def count(self, unit: T, result: Result) -> None:
+        """Count a unit that has ended."""
+        self._bad += result.outcome in _BAD
+        if self._sources.pop(unit.key, None) is None:
+            del self._left[unit.key]
+            self._count_groups(unit, result)
+        self._targets[unit.target] -= 1
+        if not self._targets[unit.target]:
+            del self._targets[unit.target]
+
+    def next(self) -> list[T]:
+        """The units to change now: a source; else one, until enough canaries of each group have
+        succeeded; then a batch. A unit that was refused or is gone does not count as a canary: it
+        says nothing about the others."""
+        if self._sources:
+            return [next(iter(self._sources.values()))]
+        short = {group for group in self._left_of if self._well[group] < self._schedule.canary}
+        for unit in self._left.values() if short else ():
+            if not short.isdisjoint(self._schedule.groups_of(unit.target)):
+                return [unit]
+        return list(islice(self._left.values(), self._schedule.batch))
+
+    def stop(self, now: datetime) -> str:
+        """Why no more is begun; empty where it goes on."""
+        if group := self._failed_group():
+            named = f" of {group}" if self._schedule.groups else ""
+            return f"a canary{named} was not changed as planned"
+        if self._bad > self._schedule.max_failures:
+            return f"{self._bad} failed (--max-failures {self._schedule.max_failures})"
+        window = self._schedule.window
+        if window is not None and not window.is_open(now):
+            return f"outside the window {window}"
+        return ""
+
+    def _all_left(self) -> Iterable[T]:
+        return (*self._sources.values(), *self._left.values())
+
+    def _count_groups(self, unit: T, result: Result) -> None:
+        well, number = result.outcome in _GOOD, self._numbers[unit.key]
+        for rank, group in enumerate(self._schedule.groups_of(unit.target)):
+            self._left_of[group] -= 1
+            if not self._left_of[group]:
+                del self._left_of[group]
+            self._well[group] += well
+            if result.outcome not in _UNTOUCHED:
+                canaries = self._canaries.setdefault(group, [])
+                insort(canaries, _Canary(number, rank, well))
+                del canaries[self._schedule.canary :]
+
+    def _failed_group(self) -> str:
+        """The first group of which a canary failed; empty: none."""
+        failed = [
+            (canary, group) for group, canaries in self._canaries.items()
+            for canary in canaries if not canary.well
+        ]  # fmt: skip
+        return min(failed)[1] or _ALL if failed else ""
+
+
+def why_no_more(halted: Callable[[], str] | None, queue: UnitQueue[T], now: datetime) -> str:
+    """Why nothing more is begun; empty where it goes on: first what halts the program, then what
+    the schedule says (:meth:`UnitQueue.stop`)."""
+    return (halted() if halted is not None else "") or queue.stop(now)
