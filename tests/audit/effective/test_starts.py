@@ -110,9 +110,9 @@ def test_what_is_not_known_to_be_refused(
     ("host", "reason"),
     [
         (HostConfig(libvirt_version=Version(6, 8)),
-         "libvirt 6.8.0 has no type='vdpa', 6.9 brought it: does not start"),
+         "libvirt 6.8.0 has no type='vdpa' (added in 6.9): does not start"),
         (HostConfig(qemu_version=Version(5)),
-         "QEMU 5.0.0 has no type='vdpa', 5.1 brought it: does not start"),
+         "QEMU 5.0.0 has no type='vdpa' (added in 5.1): does not start"),
     ],
 )  # fmt: skip
 def test_vdpa_before_its_time(model: str | None, host: HostConfig, reason: str) -> None:

@@ -117,8 +117,8 @@ def test_a_step_of_a_cloud_has_no_file() -> None:
     document = json.loads(to_json(CLOUD_PLAN))
     document["steps"][2]["file"] = "a.xml"
     assert refusal(json.dumps(document).encode()) == (
-        "p.json: step 3: a step has a part cloud and no file, or no part cloud: put back what was "
-        "edited, or make a new plan"
+        "p.json: step 3: a step has a part cloud and no file, or no part cloud: undo your "
+        "edits, or make a new plan"
     )
 
 
