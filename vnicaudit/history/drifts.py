@@ -24,7 +24,7 @@ def drift_between(database: Database, before: str, after: str) -> Drift:
         second = number_of(connection, after, database)
         if first >= second:
             raise UsageError(
-                f"{before} is no audit before {after}: name the earlier one first; `vnicaudit "
+                f"{before} is not earlier than {after}: name the earlier audit first; `vnicaudit "
                 "history` lists them"
             )
         pair, notes = _common(connection, first, second)
@@ -53,13 +53,13 @@ def _common(connection: Connection, before: int, after: int) -> tuple[AuditPair,
     if apart := hosts[0] ^ hosts[1]:
         notes.append(f"{count(len(apart), 'host')} read by only one of them: not compared")
     if only := rules[0] ^ rules[1]:
-        notes.append(f"asked by only one of them, not compared: {', '.join(sorted(only))}")
+        notes.append(f"run by only one of them, not compared: {', '.join(sorted(only))}")
     for number, word in ((before, "first"), (after, "second")):
         query = select(basis.c.nic_share).join(audit, audit.c.basis == basis.c.id)
         share = connection.execute(query.where(audit.c.number == number)).scalar()
         if share is not None and share < 1:
-            text = f"the {word} audit looked at a sample of {share:.0%} of the NICs: what it did "
-            notes.append(f"{text}not look at is taken as it was known")
+            text = f"the {word} audit read a sample of {share:.0%} of the NICs: the others are "
+            notes.append(f"{text}compared as last read")
     both = host_names(connection, hosts[0] & hosts[1])
     return AuditPair(before, after, both, rules[0] & rules[1]), notes
 

@@ -126,7 +126,7 @@ def test_every_owner_has_words_on_every_topic(owner: str) -> None:
     [
         (
             "VirtualMachineInstance",
-            "Set spec.domain.devices.interfaces[].model: virtio and create it anew.",
+            "Set spec.domain.devices.interfaces[].model: virtio and create it again.",
         ),
         (
             "VirtualMachineInstanceReplicaSet",

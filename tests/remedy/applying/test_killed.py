@@ -177,9 +177,9 @@ def _refusing(call: str) -> Trouble:
     [
         ("restart", _set(driverless=True), "rolled-back", "the guest has no interface with"),
         ("restart", _set(deaf=True), "failed", "the guest did not shut down within 60 s"),
-        ("restart", _refusing("define"), "failed", "libvirt says no; nothing is changed"),
+        ("restart", _refusing("define"), "failed", "libvirt says no; nothing was changed"),
         ("hotswap", _set(driverless=True), "rolled-back", "the guest has no interface with"),
-        ("hotswap", _set(stubborn=True), "failed", "the guest did not give 52:54:00:00:01:01 up"),
+        ("hotswap", _set(stubborn=True), "failed", "the guest did not release 52:54:00:00:01:01"),
         ("hotswap", _refusing("detach"), "failed", "libvirt says no; it was put back"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
