@@ -1,5 +1,6 @@
 """What all tests share: the fixtures of the rig and of the OpenStack testbed, how hypothesis
-searches (in CI the same examples each time, never by time: elsewhere it looks for new ones),
+searches (in CI the same examples each time, half as many without ``--long``, never by time:
+elsewhere it looks for new ones),
 which tests are left for ``--long`` (docs/how-to/run-the-tests.md), the seeds of what was drawn,
 which are printed at the end, what failed, for the last lines of scripts/test.sh, and how tests are
 collected by several processes."""
@@ -29,7 +30,8 @@ pytest_plugins = ("tests.openstack.fixtures", "tests.rig.fixtures")
 
 _UNHURRIED = [HealthCheck.too_slow]
 settings.register_profile("here", deadline=None, suppress_health_check=_UNHURRIED)
-settings.register_profile("ci", deadline=None, suppress_health_check=_UNHURRIED, derandomize=True)
+settings.register_profile("long", settings.get_profile("here"), derandomize=True)
+settings.register_profile("ci", settings.get_profile("long"), max_examples=50)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "here")
 
 
@@ -37,6 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Failures are noted for the last lines of scripts/test.sh. Programs that tests begin hear
     Ctrl-C: in the background of a shell it is ignored, and a child inherits that."""
     noting(config)
+    if config.getoption("--long") and os.environ.get("CI") == "true":
+        settings.load_profile("long")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         with suppress(ValueError):  # not the main thread: pytest-xdist may begin in another
             signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -244,6 +244,34 @@ def test_nobody_else_can_look_into_the_state_folder(
     assert set(remedy.files().values()) == {"drwx------", "-rw-------"}
 
 
+def test_vhostuser_is_defined_and_taken_back(guests: GuestsInL1, product: L1) -> None:
+    remedy = RemedyInL1(product, "vhostuser")
+    mac = "52:54:00:ab:0c:07"
+    with guests("vhostuser", Nic("e1000", mac), machine="q35", memory=SHARED_MEMORY) as guest:
+        before = definition(guest)
+        ran = remedy.apply(remedy.plan("vhostuser", "--nic", mac, *VHOST_USER))
+        assert ran.exit_code == 0, ran.stdout + ran.stderr
+        after, unit = definition(guest), remedy.last()
+        assert unit["outcome"] == "applied"
+        mine = interface(after, mac)
+        assert mine.startswith("<interface type='vhostuser'>")
+        assert f"<source type='unix' path='{SOCKET}' mode='client'/>" in mine
+        assert "<model type='virtio'/>" in mine
+        assert f"passwd='{SECRET}'" in after
+
+        back = remedy.rollback(unit["run"])
+        assert back.exit_code == 0, back.stdout + back.stderr
+        assert definition(guest) == before
+
+
+def test_vhostuser_without_shared_memory_is_refused(guests: GuestsInL1, product: L1) -> None:
+    mac = "52:54:00:ab:0c:08"
+    with guests("vhostuser-alone", Nic("virtio", mac)):
+        plan = RemedyInL1(product, "vhostuser").plan("refused", "--nic", mac, *VHOST_USER)
+    says = plan.step["blocked"][0]
+    assert says.startswith("vhost-user needs the guest's memory shared: <memoryBacking>")
+
+
 @pytest.fixture(scope="module")
 def blocked(product: L1) -> RemedyInL1:
     return RemedyInL1(product, "blocked")
@@ -304,31 +332,3 @@ def test_a_device_that_another_nic_has_is_refused(
 
 def _to_vdpa(device: str) -> tuple[str, ...]:
     return ("--to", "vdpa", "--vdpa-device", device)
-
-
-def test_vhostuser_is_defined_and_taken_back(guests: GuestsInL1, product: L1) -> None:
-    remedy = RemedyInL1(product, "vhostuser")
-    mac = "52:54:00:ab:0c:07"
-    with guests("vhostuser", Nic("e1000", mac), machine="q35", memory=SHARED_MEMORY) as guest:
-        before = definition(guest)
-        ran = remedy.apply(remedy.plan("vhostuser", "--nic", mac, *VHOST_USER))
-        assert ran.exit_code == 0, ran.stdout + ran.stderr
-        after, unit = definition(guest), remedy.last()
-        assert unit["outcome"] == "applied"
-        mine = interface(after, mac)
-        assert mine.startswith("<interface type='vhostuser'>")
-        assert f"<source type='unix' path='{SOCKET}' mode='client'/>" in mine
-        assert "<model type='virtio'/>" in mine
-        assert f"passwd='{SECRET}'" in after
-
-        back = remedy.rollback(unit["run"])
-        assert back.exit_code == 0, back.stdout + back.stderr
-        assert definition(guest) == before
-
-
-def test_vhostuser_without_shared_memory_is_refused(guests: GuestsInL1, product: L1) -> None:
-    mac = "52:54:00:ab:0c:08"
-    with guests("vhostuser-alone", Nic("virtio", mac)):
-        plan = RemedyInL1(product, "vhostuser").plan("refused", "--nic", mac, *VHOST_USER)
-    says = plan.step["blocked"][0]
-    assert says.startswith("vhost-user needs the guest's memory shared: <memoryBacking>")

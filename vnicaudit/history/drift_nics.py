@@ -23,7 +23,7 @@ from vnicaudit.history.drift_sides import (
 from vnicaudit.history.known import chunks
 from vnicaudit.history.rows import NicFacts, uuid_text
 from vnicaudit.history.tables import nic
-from vnicaudit.history.transitions import COMPARED, changed_columns
+from vnicaudit.history.transitions import COMPARED, Value, changed_values
 from vnicaudit.model.history import NicRecord
 
 _PLACES = {name: place for place, name in enumerate(NicFacts._fields)}
@@ -87,12 +87,12 @@ def _changed(connection: Connection, pair: AuditPair, paired: Pairing) -> Iterat
 
 
 def _changes(old: NicFacts, new: NicFacts) -> Changes:
-    changes: Changes = {
-        name: (getattr(old, name), getattr(new, name)) for name in changed_columns(old, new)
-    }
-    if "uuid" in changes:
-        changes["uuid"] = (uuid_text(old.uuid), uuid_text(new.uuid))
-    return changes
+    values = changed_values(old, new)
+    return {name: (_plain_value(was), _plain_value(now)) for name, (was, now) in values.items()}
+
+
+def _plain_value(value: Value) -> str | int | None:
+    return uuid_text(value) if isinstance(value, bytes) else value
 
 
 def _one_sided(connection: Connection, pair: AuditPair, paired: Pairing) -> Iterator[NicRecord]:

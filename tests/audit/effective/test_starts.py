@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.shares import examples
 from vnicaudit.audit.effective import resolve
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
@@ -216,7 +217,7 @@ RUNNING = st.none() | st.builds(
 STATES = st.none() | st.builds(DomainState, active=st.booleans())
 
 
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(NICS, DOMAINS, HOSTS, RUNNING, STATES)
 def test_starts_never_contradicts_an_error(
     nic: NicConfig,

@@ -26,8 +26,9 @@ _REQUESTS = {
 }  # fmt: skip
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def ends() -> Iterator[Ends]:
+    """Both are made ready, for which Python starts four times, once for all tests."""
     with Here("target") as target, Here("peer") as peer:
         yield Ends(target, peer, "127.0.0.1", seed=5)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import vnicaudit
+from tests.cli import command
+from tests.cli.inside import inside as vnicaudit
 
 _XML = """\
 <domain type='kvm'>
@@ -114,7 +115,7 @@ def test_nothing_to_show(folder: Path) -> None:
 
 def test_diff_of_standard_input(folder: Path) -> None:
     data = (folder / "a.xml").read_bytes()
-    result = vnicaudit("audit", "-", "--diff", *_ONE, stdin=data)
+    result = command.vnicaudit("audit", "-", "--diff", *_ONE, stdin=data)
     assert result.stdout == _DIFF.replace("a.xml", "-")
     assert result.returncode == 1
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.audit.reading.test_changed import OWN
-from tests.cli.command import vnicaudit
+from tests.cli.inside import inside as vnicaudit
 from tests.cli.test_exit_codes import DOMAIN
 
 

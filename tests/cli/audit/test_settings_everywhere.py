@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import vnicaudit
+from tests.cli.inside import inside as vnicaudit
 
 DOMAIN = """<domain type='kvm'><name>a</name><vcpu>1</vcpu>
 <os><type arch='x86_64' machine='q35'>hvm</type></os>

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.cli.command import vnicaudit
+from tests.cli.inside import inside as vnicaudit
 
 
 def lines(*arguments: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import vnicaudit
+from tests.cli.inside import inside as vnicaudit
 
 OFF = "[libvirt]\nuse_virtio_for_bridges = false\n"
 ON = "[libvirt]\nuse_virtio_for_bridges = true\n"

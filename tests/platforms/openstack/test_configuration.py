@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud
 from tests.platforms.openstack.conftest import CLOUD
 from tests.platforms.openstack.entering import connect
+from tests.shares import examples
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.platforms.openstack import config_files
 from vnicaudit.platforms.openstack.configuration import region_of
@@ -289,7 +290,7 @@ YAML = st.recursive(
 )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(YAML, st.sampled_from(["clouds.yaml", "clouds.json"]))
 def test_whatever_is_in_it_nothing_else_is_raised(
     nowhere: Path, monkeypatch: pytest.MonkeyPatch, said: object, name: str
@@ -301,7 +302,7 @@ def test_whatever_is_in_it_nothing_else_is_raised(
         region_of("admin")
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=60) | st.text("{}[]:&*<!-'\"#|>, \nac", max_size=60).map(str.encode))
 def test_whatever_is_no_yaml_nothing_else_is_raised(file: Path, text: bytes) -> None:
     file.write_bytes(text)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import vnicaudit
+from tests.cli.inside import inside as vnicaudit
 
 BAD = "[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n[libvirt]\nmax_queues = 0\n"
 GOOD = BAD.replace("0", "8")

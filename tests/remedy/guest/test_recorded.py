@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.remedy.guest.answers import BATCH, VERSIONS, Answers, recorded, rich
 from tests.remedy.guest.scenario import REFUSED
+from tests.shares import examples
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.model.guest_network import (
     GuestAddress,
@@ -464,7 +465,7 @@ def _places(value: Any) -> Any:
             yield from _places(inner)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(_twisted())
 def test_no_answer_makes_another_line(guest: Answers) -> None:
     network, refusal = _captured(guest)
@@ -483,7 +484,7 @@ def _captured(guest: Answers) -> tuple[GuestNetwork | None, str]:
         return None, str(error)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(sorted(rich().answers)), st.floats(0, 1, exclude_max=True))
 def test_a_truncated_answer_is_refused(command: str, part: float) -> None:
     guest = rich()

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from tests.reports.plan.cloud_samples import PLAN as CLOUD_PLAN
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, MAIL, PLAN
+from tests.shares import examples
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import FileUnit, Plan
 from vnicaudit.reports.plan import json as plan_json
@@ -25,7 +26,7 @@ from vnicaudit.reports.plan.json import from_json, to_json
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 SCHEMA = json.loads((SCHEMAS / "vnicaudit.plan-1.json").read_text("utf-8"))
 FITS = jsonschema.Draft202012Validator(SCHEMA)
-many = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 
 
 def edited(**changes: Any) -> bytes:
