@@ -212,7 +212,7 @@ def test_a_python_that_is_too_old_or_missing_is_named() -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"pattern": "rr1c-0x1"}, "rr has no pattern 'rr1c-0x1'; it has rr1c-1x1, "),
+        ({"pattern": "rr1c-0x1"}, "rr has no pattern 'rr1c-0x1'; use rr1c-1x1, "),
         ({"pattern": "rr1c-1x99999999k"}, "rr has no pattern"),
         ({"pattern": "str-readx"}, "rr has no pattern"),
         ({"direction": "tx"}, "direction tx: in rr1c-1x1 both send, which is both"),
@@ -232,7 +232,7 @@ def test_a_python_that_is_too_old_or_missing_is_named() -> None:
         ({"seconds": float("nan")}, "seconds nan: must be more than 0, and at most a day"),
         ({"warmup": -1.0}, "warmup -1: must be 0 or more seconds, and at most a day"),
         ({"rate": 0.0}, "rate 0: must be at least one message a second, and at most a million"),
-        ({"rate": float("inf")}, "rate inf: that must be one message a second"),
+        ({"rate": float("inf")}, "rate inf: must be at least one message a second"),
         ({"options": {"nodelay": "1"}}, "rr has no option 'nodelay'; it has workers, port"),
         ({"options": {"workers": "65"}}, "workers: '65' is not a number from 1 to 64"),
         ({"options": {"port": "x; rm"}}, "port: 'x; rm' is not a number from 1 to 65535"),
