@@ -232,27 +232,25 @@ MISTAKES = {
         "5: connections: expected a whole number >= 1; for example connections = [1, 25]",
     ),
     "a size that is none": (
-        workload('sizes = ["64Q"]'), (
-            "5: sizes: '64Q' is invalid; expected a value such as 1500 or \"64K\""
-        ),
+        workload('sizes = ["64Q"]'),
+        "5: sizes: '64Q' is invalid; expected a value such as 1500 or \"64K\"",
     ),
-    "a negative size": (workload("sizes = [-1]"), (
-    "5: sizes: -1 is invalid; expected a value such as 1500 or"
-)),
-    "half a byte": (workload('sizes = ["1.5"]'), (
-    "5: sizes: '1.5' is invalid; expected a value such as"
-)),
+    "a negative size": (
+        workload("sizes = [-1]"), "5: sizes: -1 is invalid; expected a value such as 1500 or",
+    ),
+    "half a byte": (
+        workload('sizes = ["1.5"]'), "5: sizes: '1.5' is invalid; expected a value such as",
+    ),
     "a size of another type": (
         workload("sizes = [1.5]"), "5: sizes: expected a whole number or a text, got a number",
     ),
     "a rate that is none": (
-        workload("rates = [0]"), (
-            "5: rates: 0 is invalid; expected a value such as 5000 or \"2.5G\""
-        ),
+        workload("rates = [0]"),
+        "5: rates: 0 is invalid; expected a value such as 5000 or \"2.5G\"",
     ),
-    "an endless rate": (workload("rates = [inf]"), (
-    "5: rates: inf is invalid; expected a value such as"
-)),
+    "an endless rate": (
+        workload("rates = [inf]"), "5: rates: inf is invalid; expected a value such as",
+    ),
     "not so long": (workload("seconds = nan"), "5: seconds: expected a number >= 1.0; for example"),
     "no engine of that name": (
         MINIMAL.replace("talk", "tolk"), "3: engine: no engine 'tolk'; did you mean 'talk'?",
