@@ -50,6 +50,20 @@ BANNED: Final = {
     r"\bhost that has none\b": "does not have it",
     r"\bstands? in the way\b": "blocks, prevents",
     r"\bis called so\b": "has that name",
+    r"\bat work on\b": "working on",
+    r"\b(was|were|is|are) begun\b": "started",
+    r"\bgives? the same (command|again)\b": "repeat the command",
+    r"\btold to admins only\b": "only admins can see",
+    r"\bcould not all be undone\b": "not everything could be undone",
+    r"\bneither runs nor is\b": "neither running nor off",
+    r"\bcannot be looked at\b": "cannot be read, checked, reached",
+    r"\bnothing is left to do\b": "there is nothing left to do",
+    r"\bdid not come out as\b": "differs from",
+    r"\bcan hold no lock\b": "cannot be locked",
+    r"\bwaits for a word\b": "waits for confirmation",
+    r"\bas was asked for\b": "as requested",
+    r"\b(come|came) to nothing\b": "invalid",
+    r"\bis no (file|plan|name|URL|endpoint|speed|port|user|profile) (of|for)\b": "is not a …",
 }
 """A phrase (a regular expression, whatever its case) -> what to write."""
 SECOND_MEANINGS: Final = {

@@ -151,7 +151,7 @@ def test_in_the_middle_the_run_is_unfinished_and_goes_on_later(
             assert ended.code == 5, ended
             silent = f"Stopped: libvirt did not answer within {DEADLINE} s when asked to {asked}"
             assert silent in ended.said
-            assert "is unfinished: the same command resumes it" in ended.said
+            assert "is unfinished: repeat the command to resume it" in ended.said
             assert ended.seconds < PATIENCE
             (run,) = runs(str(case.state))
             assert (run.outcome, run.steps[0].outcome) == ("unfinished", "unfinished")

@@ -74,7 +74,7 @@ def _does_not_come_back(boot: Booting, remedy: Remedy) -> None:
         unit = remedy.last()
         assert unit["outcome"] == "rolled-back"
         assert unit["message"].startswith(
-            f"the guest has no interface with {mac}: does it have a driver?"
+            f"the guest has no interface with {mac}: does it have the driver?"
         )
         assert unit["message"].endswith("; it was put back")
         assert definition(guest) == before
@@ -95,8 +95,8 @@ def _does_not_take_the_new_device(boot: Booting, remedy: Remedy) -> None:
         assert unit["outcome"] == "rolled-back"
         # a device that is plugged is waited for no longer, whatever the guest's deadline
         assert unit["message"] == (
-            f"the guest has no interface with {mac} after 30 s: does it have a driver?; it was put "
-            "back"
+            f"the guest has no interface with {mac} after 30 s: does it have the driver?; "
+            "it was put back"
         )
         assert (definition(guest), guest.pid) == (before, pid)
         guest.wait_for_dns()
@@ -114,8 +114,8 @@ def _does_not_shut_down(boot: Booting, remedy: Remedy) -> None:
         words = ("--mode", "restart", "--guest-deadline", "8", "--deadline", "5")
 
         said = remedy.apply(plan, *words, code=5)
-        assert "shutting down by its agent" in said
-        assert "shutting down by its power button" in said
+        assert "shutting down through its agent" in said
+        assert "shutting down through its power button" in said
         unit = remedy.last()
         assert unit["outcome"] == "failed"
         assert unit["message"] == (

@@ -176,7 +176,7 @@ def check(**fields: Any) -> str:
         ({"options": {"mss": "x"}}, "mss: iperf3 does not accept 'x'"),
         (
             {"pattern": "udp", "rate": 1e6, "options": {"congestion": "bbr"}},
-            "congestion is TCP's",
+            "congestion is for TCP only",
         ),
         (
             {"connections": 250, "options": {"port": "65535"}},

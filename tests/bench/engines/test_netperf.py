@@ -144,9 +144,9 @@ def _changed(text: str, name: str, value: str) -> str:
         (
             "TCP_RR",
             (_DATA / "2.7.0" / "refused.txt").read_text(),
-            "is not whole: establish_control could not establish the control connection",
+            "is incomplete: establish_control could not establish the control connection",
         ),
-        ("TCP_RR", "", "is not whole: no THROUGHPUT"),
+        ("TCP_RR", "", "is incomplete: no THROUGHPUT"),
     ],
 )
 def test_what_cannot_be_is_an_error(pattern: str, text: str, error: str) -> None:

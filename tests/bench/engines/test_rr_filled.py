@@ -116,7 +116,7 @@ def test_a_stream_that_cannot_be_told_is_an_error(
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"options": {"fill": "both"}}, "fill: 'both' is none of rx, tx"),
+        ({"options": {"fill": "both"}}, "fill: 'both' is unknown; use rx, tx"),
         (
             {"options": {"fill": "rx"}, "pattern": "str-readx1", "direction": "tx", "rate": None},
             "fill: only for requests, as a stream fills the path itself",

@@ -153,7 +153,7 @@ def test_without_it_at_one_end_both_are_python_s_and_why_is_said(said: Ran, why:
     with End("target") as target, End("peer", said) as peer:
         found = rr.settled(replace(_WORK, decides=("latency_p50",)), [Ends(target, peer, "::1")])
     assert _generator(found.workload) == ""
-    assert "in Python, whose own time is part of every latency" in found.note
+    assert "in Python for requests, whose own time is part of every latency" in found.note
     assert why in found.note
     assert found.note.endswith("netperf does not measure latency_p50 well enough to judge by")
 
@@ -218,7 +218,7 @@ def test_netperf_measures_and_its_name_is_in_the_result(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"options": {"generator": "C"}}, "generator: 'C' is none of c, netperf, python"),
+        ({"options": {"generator": "C"}}, "generator: 'C' is unknown; use c, netperf, python"),
         (
             {"options": {"generator": "c"}, "rate": 10.0},
             "generator: c sends requests only, as fast as it can; for streams and rates use python",

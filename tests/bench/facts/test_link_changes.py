@@ -27,7 +27,7 @@ def test_the_same(changed_here: bool) -> None:
 def test_a_new_model_at_the_target_is_the_change_itself() -> None:
     new = {"nic": "eth1", "nic__driver": "virtio_net", "nic__speed": "-1"}
     assert changes(True, **new) == ()
-    assert changes(True, **new, nic__mtu="1450") == ("nic.mtu was 1500 and is 1450",)
+    assert changes(True, **new, nic__mtu="1450") == ("nic.mtu changed from 1500 to 1450",)
 
 
 @pytest.mark.parametrize("changed_here", [True, False])
@@ -35,15 +35,15 @@ def test_a_setting_of_the_same_driver(changed_here: bool) -> None:
     later = {"nic.offload.generic-receive-offload": "off", "nic.speed": "10"}
     found = link_changes(Setup("a", WAS), Setup("a", WAS | later), changed_here=changed_here)
     assert found == (
-        "nic.offload.generic-receive-offload was on and is off",
-        "nic.speed was 100 and is 10",
+        "nic.offload.generic-receive-offload changed from on to off",
+        "nic.speed changed from 100 to 10",
     )
 
 
 def test_nothing_of_the_peer_is_meant_to_change() -> None:
     assert changes(False, nic__driver="e1000e", nic__speed="1000") == (
-        "nic.driver was 8139cp and is e1000e",
-        "nic.speed was 100 and is 1000",
+        "nic.driver changed from 8139cp to e1000e",
+        "nic.speed changed from 100 to 1000",
     )
 
 

@@ -220,11 +220,11 @@ MISTAKES = {
     ),
     "no direction": (
         workload('directions = ["tx",\n "up"]'),
-        "5: directions: 'up' is none of tx, rx, both; for example",
+        "5: directions: 'up' is not one of tx, rx, both; for example",
     ),
     "no design": (
         head('designs = ["boot"]'),
-        "1: designs: 'boot' is none of single, paths, live-flip, flips, boots, shadow, "
+        "1: designs: 'boot' is not one of single, paths, live-flip, flips, boots, shadow, "
         "single-flip; did you mean 'boots'?; for example",
     ),
     "no connections": (
@@ -232,23 +232,25 @@ MISTAKES = {
         "5: connections: expected a whole number >= 1; for example connections = [1, 25]",
     ),
     "a size that is none": (
-        workload('sizes = ["64Q"]'), (
-            "5: sizes: '64Q' is invalid; expected a value such as 1500 or \"64K\""
-        ),
+        workload('sizes = ["64Q"]'),
+        "5: sizes: '64Q' is invalid; expected a value such as 1500 or \"64K\"",
     ),
-    "a negative size": (workload("sizes = [-1]"), (
-    "5: sizes: -1 is invalid; expected a value such as 1500 or"
-)),
-    "half a byte": (workload('sizes = ["1.5"]'), "5: sizes: '1.5' is none such as"),
+    "a negative size": (
+        workload("sizes = [-1]"), "5: sizes: -1 is invalid; expected a value such as 1500 or",
+    ),
+    "half a byte": (
+        workload('sizes = ["1.5"]'), "5: sizes: '1.5' is invalid; expected a value such as",
+    ),
     "a size of another type": (
         workload("sizes = [1.5]"), "5: sizes: expected a whole number or a text, got a number",
     ),
     "a rate that is none": (
-        workload("rates = [0]"), (
-            "5: rates: 0 is invalid; expected a value such as 5000 or \"2.5G\""
-        ),
+        workload("rates = [0]"),
+        "5: rates: 0 is invalid; expected a value such as 5000 or \"2.5G\"",
     ),
-    "an endless rate": (workload("rates = [inf]"), "5: rates: inf is none such as"),
+    "an endless rate": (
+        workload("rates = [inf]"), "5: rates: inf is invalid; expected a value such as",
+    ),
     "not so long": (workload("seconds = nan"), "5: seconds: expected a number >= 1.0; for example"),
     "no engine of that name": (
         MINIMAL.replace("talk", "tolk"), "3: engine: no engine 'tolk'; did you mean 'talk'?",
@@ -263,7 +265,7 @@ MISTAKES = {
     ),
     "a pattern far from all": (
         MINIMAL.replace('"tcp"', '"x"'),
-        "4: patterns: talk has no pattern 'x'; it has tcp, udp-pps",
+        "4: patterns: talk has no pattern 'x'; use tcp, udp-pps",
     ),
     "a metric it has not": (
         workload('decides = ["latency_p50"]'),
@@ -306,7 +308,7 @@ MISTAKES = {
         MINIMAL + '[states]\n"a b" = ""\n',
         "5: states: a name has lowercase letters, digits, `+`, `-` and `_`",
     ),
-    "a name with blanks": (workload('name = "a b"'), "5: name: a name is of small letters"),
+    "a name with blanks": (workload('name = "a b"'), "5: name: a name has lowercase letters"),
     "no metric": (
         MINIMAL + "[margins]\ngoodput = 3\nlatency_p98 = 3\n",
         "7: margins: no metric 'latency_p98'; did you mean 'latency_p99'?",
@@ -333,14 +335,14 @@ MISTAKES = {
     "too few runs": (
         head("repeats = 3"),
         (
-            "1: with repeats: 3 runs per arm, nothing can be shown at an error probability of "
+            "1: repeats: with 3 runs per arm, nothing can be shown at an error probability of "
             "0.05; it takes 4, or catastrophe-only = true"
         ),
     ),
     "a look too early": (
         head("looks = [4, 20]\nalphas = [0.01, 0.04]"),
         (
-            "1: with looks: 4 runs per arm, nothing can be shown at an error probability of "
+            "1: looks: with 4 runs per arm, nothing can be shown at an error probability of "
             "0.01; it takes 5"
         ),
     ),
@@ -362,7 +364,7 @@ def test_mistakes_are_told_with_their_line(load: Load, text: str, message: str) 
     ("name", "message"),
     [
         ("quik", "no profile 'quik'; did you mean 'quick'?"),
-        ("web", "no profile 'web'; there are "),
+        ("web", "no profile 'web'; use "),
         ("./quick", "no profile './quick'; did you mean 'quick'?"),
         ("missing.toml", "missing.toml: No such file or directory"),
         ("folder.toml", "folder.toml: not a regular file"),

@@ -66,7 +66,8 @@ def test_a_state_that_fails_is_named() -> None:
     with pytest.raises(EndpointError) as error:
         Switch(STATES).state(opened("a", end), "querylog")
     assert str(error.value) == (
-        "state querylog could not be set: `rndc querylog on` at netns://a was ended: no such device"
+        "state querylog could not be set: `rndc querylog on` at netns://a was killed: no "
+        "such device"
     )
 
 

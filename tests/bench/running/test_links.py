@@ -50,7 +50,7 @@ def test_the_link_of_an_arm(links: TwoLinks, tmp_path: Path) -> None:
     )  # fmt: skip
     (note,) = found.notes
     target = f"netns://{links.names[0]}?address=192.0.2.1"
-    assert note == f"at {target}, between a and b: nic.mtu was 1500 and is 1400"
+    assert note == f"at {target}, between a and b: nic.mtu changed from 1500 to 1400"
     assert found.decision is not None
     assert note in found.decision.reasons
 
@@ -62,7 +62,7 @@ def test_the_peers_link_while_it_is_measured(links: TwoLinks, tmp_path: Path) ->
 
     (note,) = measured(links, tmp_path, {}, Engine(outcome)).notes
     assert note == (
-        f"at netns://{links.names[1]}, during the measurement: nic.mtu was 1500 and is 1300"
+        f"at netns://{links.names[1]}, during the measurement: nic.mtu changed from 1500 to 1300"
     )
 
 

@@ -162,7 +162,7 @@ def test_a_refused_fix_is_exit_code_5(folder: Path) -> None:
     assert result.stderr == (
         "a.xml:10: VNIC031 not fixed: the file has 2 names (hard links): the others would "
         "keep the old content\nc.xml:10: VNIC031 not fixed: the file has 2 names (hard "
-        "links): the others would keep the old text\n"
+        "links): the others would keep the old content\n"
     )
     assert "2 could not be fixed in place\n" in result.stdout
     assert (folder / "a.xml").read_text() == _XML.format(name="a", queues=4, more="")

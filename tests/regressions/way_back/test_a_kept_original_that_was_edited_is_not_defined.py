@@ -73,7 +73,7 @@ def test_one_that_is_gone_is_that_domains_matter_alone(make_world: MakeWorld) ->
     assert outcomes == {"guest-3": "applied", "guest-2": "refused", "guest-1": "applied"}
     assert went.run.steps[1].codes == ("kept-original",)
     assert went.run.steps[1].message.startswith(
-        f"{path}, saved by the run, cannot be read (No such file or directory): put that file right"
+        f"{path}, saved by the run, cannot be read (No such file or directory): restore that file"
     )
 
 

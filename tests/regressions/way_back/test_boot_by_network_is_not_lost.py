@@ -161,7 +161,7 @@ def test_another_backend_is_not_safer(to: str, device: str) -> None:
     text = definition(interface(), before=SHARED, behind=override("mitigation"), root=NAMESPACE)
     found = step(live(text), options)
     (text,) = (one.text for one in found.blocked if one.code == "behind-libvirt")
-    assert text.startswith("mitigation set behind libvirt's settings")
+    assert text.startswith("mitigation set behind libvirt's back")
 
 
 def test_nobody_is_sent_to_edit_a_definition_that_nova_writes() -> None:

@@ -178,7 +178,7 @@ def test_a_property_of_the_old_device_is_left_out_for_a_reason(
         guest.start()
         guest.domain.destroy()
         plan = vnicaudit("plan", SYSTEM, "--domain", guest.name, timeout=300).stdout
-        assert "1 NIC: mitigation set behind libvirt's settings" in " ".join(plan.split())
+        assert "1 NIC: mitigation set behind libvirt's back" in " ".join(plan.split())
         remedy.apply(remedy.plan(guest))
         assert "<model type='e1000'/>" in definition(guest)
         virtio = definition(guest).replace("type='e1000'", "type='virtio'")

@@ -174,8 +174,8 @@ def test_the_order_is_that_of_the_targets(hosts: dict[str, list[Source | ReadErr
         (
             PlanOptions(domains=frozenset({"x", "y"}), macs=(MAC,)),
             (
-                "no domain in the targets has the name 'x' (--domain); no domain of the "
-                "targets is called 'y' (--domain); no NIC in the domains that are named has "
+                "no domain in the targets has the name 'x' (--domain); no domain in the "
+                "targets has the name 'y' (--domain); no NIC in the domains that are named has "
                 f"the MAC address {MAC} (--nic)"
             ),
         ),

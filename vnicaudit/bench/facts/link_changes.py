@@ -21,7 +21,7 @@ _WITH_ANOTHER_DRIVER = ("nic.mtu",)
 
 
 def link_changes(first: Setup, later: Setup, *, changed_here: bool) -> tuple[str, ...]:
-    """``nic.mtu was 1500 and is 9000``: one for each difference of facts that both know.
+    """``nic.mtu changed from 1500 to 9000``: one for each difference of facts that both know.
     ``changed_here``: it is the target, whose NIC may be what was changed."""
     return tuple(_differences(first, later, changed_here=changed_here))
 

@@ -67,7 +67,7 @@ class JudgedItem(Generic[Item]):
     def new_errors(self, after: Item, nic: int | None = None) -> tuple[Blocked, ...]:
         """Errors that would come up; ``nic``: of this NIC (its index), or of no NIC alone."""
         return tuple(
-            Blocked("brings-up-error", f"it would bring up {found.rule}: {found.message}")
+            Blocked("brings-up-error", f"it would cause {found.rule}: {found.message}")
             for found in findings_in(self._audit(self._judges.by_all, after))
             if found.severity == "error" and found.fingerprint not in self._errors
             and (nic is None or nic_index(found.about) in (nic, None))

@@ -21,7 +21,7 @@ def facts(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[tuple[str
     design = DESIGNS[run.design]
     yield "design", f"{design.name}: {design.means}"
     yield "runs", ", ".join(_runs(result, table))
-    ended = run.finished or "not finished: it was ended before its time"
+    ended = run.finished or "not finished: it ended early"
     if margins := _margins(result, table):
         yield "margins", margins
     yield "time", f"{run.started} to {ended}"
