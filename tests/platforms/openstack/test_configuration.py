@@ -113,7 +113,7 @@ def test_a_file_that_is_none(file: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     file.mkdir()
     assert wrong() == f"{file} is not a file"
     monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", "/dev/zero")
-    assert wrong() == "/dev/zero is no file"
+    assert wrong() == "/dev/zero is not a file"
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
