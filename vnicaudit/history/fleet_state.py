@@ -186,7 +186,8 @@ class FleetState:
         )
         marks: dict[int, dict[str, FindingMark]] = {number: {} for number in hosts}
         known: dict[tuple[object, ...], FindingMark] = {}
-        for number, fingerprint, seen, *state in self._connection.execute(query.order_by(f.id)):
+        rows = self._connection.execute(query.order_by(f.id)).all()
+        for number, fingerprint, seen, *state in rows:
             key = (seen, *state)
             mark = known.get(key)
             if mark is None:
