@@ -79,7 +79,7 @@ def test_variables_become_uris_and_options() -> None:
         ("[a:vars]\nx=1\n", "hosts:1: there is no group 'a'"),
         ("[a\n", "hosts:1: write a section as"),
         ("kvm1 root\n", "hosts:1: write a host's variables as NAME=VALUE, not 'root'"),
-        ("kvm[1:\n", "hosts:1: kvm[1:: no range of hosts"),
+        ("kvm[1:\n", "hosts:1: kvm[1:: not a range of hosts"),
         ("kvm1 ansible_host=-oX\n", "hosts:1: kvm1: ansible_host: '-oX' is not a host address"),
         ("kvm1 ansible_host='{{ x }}'\n", "hosts:1: kvm1: ansible_host is a template"),
         (

@@ -80,7 +80,7 @@ def test_a_file_makes_hosts(
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("[[hosts]]\nname = 'a'\n[[hosts]]\nname = 'a'\n", 3, "host a stands in"),
+        ("[[hosts]]\nname = 'a'\n[[hosts]]\nname = 'a'\n", 3, "host a is already in"),
         ("[[hosts]]\nname = 'a'\ngroups = ['nowhere']\n", 3, "there is no group 'nowhere'"),
         ("[[hosts]]\nname = 'a'\nsight = 'x'\n", 1, "unknown field `sight`"),
         ("[[hosts]]\nname = 'a'\ndeadline = 'x'\n", 3, "deadline: Expected `float"),

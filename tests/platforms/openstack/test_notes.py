@@ -38,7 +38,7 @@ def test_properties_that_an_admin_may_have_changed() -> None:
     nova = NovaVersions("2.90", 24, 25)
     note = notes_of(seen(nova=nova, stored_properties=False))[1]
     assert note.endswith(
-        "else not known; changes by nova-manage image_property set are not visible"
+        "otherwise they are unknown; changes by nova-manage image_property set are not visible"
     )
 
 

@@ -88,7 +88,7 @@ def test_a_profile_of_a_checkout_is_not_mixed_with_a_cloud_of_the_home_folder(
 
 def test_a_pipe_in_a_checkout_is_not_waited_for(folders: tuple[Path, Path]) -> None:
     os.mkfifo(folders[0] / "clouds.yaml")
-    with pytest.raises(UsageError, match=r"clouds\.yaml is no file"):
+    with pytest.raises(UsageError, match=r"clouds\.yaml is not a file"):
         check("prod")
 
 
