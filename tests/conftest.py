@@ -1,13 +1,19 @@
 """What all tests share: the fixtures of the rig and of the OpenStack testbed, how hypothesis
-searches (in CI the same examples each time, never by time: elsewhere it looks for new ones),
+searches (in CI the same examples each time, half as many without ``--long``, never by time:
+elsewhere it looks for new ones),
 which tests are left for ``--long`` (docs/how-to/run-the-tests.md), the seeds of what was drawn,
-which are printed at the end, and what failed, for the last lines of scripts/test.sh."""
+which are printed at the end, what failed, for the last lines of scripts/test.sh, and how tests are
+collected by several processes."""
 
 import gc
+import importlib
 import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Generator, Iterator
 from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,11 +23,15 @@ from tests.failures import noting
 DRAWN = "drawn"
 """The property (``record_property``) in which a test notes its seed and how far it came."""
 
+# jsonschema has grammars of IRIs made when it is imported, for two seconds; no schema here has one
+sys.modules["rfc3987_syntax"] = ModuleType("rfc3987_syntax")
+
 pytest_plugins = ("tests.openstack.fixtures", "tests.rig.fixtures")
 
 _UNHURRIED = [HealthCheck.too_slow]
 settings.register_profile("here", deadline=None, suppress_health_check=_UNHURRIED)
-settings.register_profile("ci", deadline=None, suppress_health_check=_UNHURRIED, derandomize=True)
+settings.register_profile("long", settings.get_profile("here"), derandomize=True)
+settings.register_profile("ci", settings.get_profile("long"), max_examples=50)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "here")
 
 
@@ -29,6 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Failures are noted for the last lines of scripts/test.sh. Programs that tests begin hear
     Ctrl-C: in the background of a shell it is ignored, and a child inherits that."""
     noting(config)
+    if config.getoption("--long") and os.environ.get("CI") == "true":
+        settings.load_profile("long")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         with suppress(ValueError):  # not the main thread: pytest-xdist may begin in another
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -37,6 +49,32 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The long version of the suite."""
     parser.addoption("--long", action="store_true", help="also the tests that are marked long")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Tests stay until the end: the garbage collector need not look through them again and
+    again."""
+    gc.disable()
+    try:
+        _import_share(session.config)
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _import_share(config: pytest.Config) -> None:
+    """Of the processes that collect all tests side by side, each first imports a share of them:
+    pytest rewrites the assertions of a module once, for all, where each would do all that."""
+    worker: dict[str, object] | None = getattr(config, "workerinput", None)
+    if worker is None or config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    number, workers = int(str(worker["workerid"])[2:]), int(str(worker["workercount"]))
+    root = config.rootpath
+    for path in sorted(Path(root, "tests").rglob("test_*.py"))[number::workers]:
+        with suppress(Exception, pytest.skip.Exception):  # told when it is collected
+            importlib.import_module(".".join(path.relative_to(root).with_suffix("").parts))
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m is looked at

@@ -1,4 +1,4 @@
-"""Parameters of which a share is tried each time, and all with ``--long``."""
+"""Parameters and examples of which a share is tried each time, and all with ``--long``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import pytest
 from _pytest.mark import ParameterSet
+from hypothesis import settings
 
 T = TypeVar("T")
 
@@ -21,3 +22,9 @@ def table(rows: Mapping[str, T], columns: Mapping[str, T], one_in: int) -> list[
         for place, (row_name, row) in enumerate(rows.items())
         for number, (name, column) in enumerate(columns.items())
     ]  # fmt: skip
+
+
+def examples(most: int) -> int:
+    """How many examples hypothesis tries where ``most`` are for a long run: a share, as of the
+    hundred that it tries by itself (tests/conftest.py)."""
+    return most * settings().max_examples // 100

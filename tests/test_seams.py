@@ -45,7 +45,10 @@ def _owner(target: ast.expr, imported: dict[str, str]) -> str:
 
 def _patched(path: Path) -> Iterator[int]:
     """The lines in which that is done."""
-    tree = ast.parse(path.read_text("utf-8"))
+    text = path.read_text("utf-8")
+    if "setattr" not in text:
+        return
+    tree = ast.parse(text)
     imported = _imported(tree)
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or len(node.args) < 2:

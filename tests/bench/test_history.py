@@ -164,7 +164,7 @@ def test_a_place_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError) as error:
         history.new_measurement(tmp_path / "file")
-    assert str(error.value).startswith(f"{tmp_path}/file is no folder: ")
+    assert str(error.value).startswith(f"{tmp_path}/file is not a folder: ")
     assert str(error.value).endswith("choose another folder with --state")
 
 
@@ -187,7 +187,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(JournalError) as error:
             write()
         assert str(error.value) == (
-            f"{kept.folder}/{name} cannot be written (No space left on device): nothing more was "
-            "done; run this again when it can"
+            f"{kept.folder}/{name} cannot be written (No space left on device): stopped "
+            "there; run this again when it can be written"
         )
     assert kept.head() == result(kept.id)

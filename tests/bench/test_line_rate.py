@@ -124,7 +124,7 @@ def test_speeds(text: str, rate: float) -> None:
     ["", "fast", "25GB", "25GB/s", "-1G", "0G", "1e9", "nan", "inf", "25", "25000", "1,5G", "²G"],
 )
 def test_no_speeds(text: str) -> None:
-    with pytest.raises(UsageError, match=r"is no speed: give it as 25G, 100M or 2\.5G"):
+    with pytest.raises(UsageError, match=r"is not a speed: write it as 25G, 100M or 2\.5G"):
         parse_rate(text)
 
 
@@ -137,7 +137,7 @@ def test_any_text_is_a_speed_or_an_error(text: str) -> None:
 @pytest.mark.parametrize(
     ("framing", "said"),
     [
-        (Framing(encapsulation="stt"), "no encapsulation 'stt'; there are none, vlan, vxlan"),
+        (Framing(encapsulation="stt"), "unknown encapsulation 'stt'; use none, vlan, vxlan"),
         (Framing(mtu=40), "an MTU is 576 to 65535 octets, not 40"),
         (Framing(mtu=1000, ip=6), "an MTU is 1280 to 65535 octets, not 1000"),
         (Framing(mtu=70000), "not 70000"),

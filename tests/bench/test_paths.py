@@ -14,9 +14,7 @@ from vnicaudit.bench.endpoints.paths import (
 )
 from vnicaudit.errors import UsageError
 
-ENDPOINTS = (
-    "is no endpoint; there are agent://DOMAIN[?connect=LIBVIRT-URI], docker://[USER@]CONTAINER, "
-)
+ENDPOINTS = "supported forms: agent://DOMAIN[?connect=LIBVIRT-URI], docker://[USER@]CONTAINER, "
 
 
 @pytest.mark.parametrize(
@@ -45,8 +43,8 @@ def test_a_path(text: str, path: tuple[str, str, str]) -> None:
 
 
 FORM = (
-    " is no path: [NAME=]TARGET[,PEER], as in agent://web01,local or "
-    "vm=ssh://root@192.0.2.7,ssh://root@192.0.2.9; a comma in a URL is %2C"
+    " is not a path: expected [NAME=]TARGET[,PEER], as in agent://web01,local or "
+    "vm=ssh://root@192.0.2.7,ssh://root@192.0.2.9; write a comma in a URL as %2C"
 )
 
 
@@ -63,18 +61,18 @@ FORM = (
         ("vm=http://web01", "'http://web01' " + ENDPOINTS),
         (
             "two words=local",
-            "'two words' is no name for a path: it is letters, digits, _ . -, 40 at most",
+            "'two words' is not a name for a path: use letters, digits, _ . -, 40 at most",
         ),
         (
             "x" * 41 + "=local",
-            f"'{'x' * 41}' is no name for a path: it is letters, digits, _ . -, 40 at most",
+            f"'{'x' * 41}' is not a name for a path: use letters, digits, _ . -, 40 at most",
         ),
-        ("=local", "'' is no name for a path: it is letters, digits, _ . -, 40 at most"),
+        ("=local", "'' is not a name for a path: use letters, digits, _ . -, 40 at most"),
         (
             "agent://web01?conect=x",
-            "agent://web01?conect=x: agent:// has no option 'conect'; there are address, connect",
+            "agent://web01?conect=x: agent:// has no option 'conect'; use address, connect",
         ),
-        ("agent://\udcff", "'agent://\\udcff' is no path: not UTF-8"),
+        ("agent://\udcff", "'agent://\\udcff' is not a path: not UTF-8"),
     ],
 )
 def test_what_is_no_path(text: str, message: str) -> None:
@@ -102,7 +100,7 @@ def test_names_are_those_of_the_targets() -> None:
 def test_a_name_is_there_once(texts: tuple[str, ...], name: str) -> None:
     with pytest.raises(UsageError) as error:
         parse_paths(texts)
-    assert str(error.value) == f"two paths are called {name!r}: give them names, as in vm=…"
+    assert str(error.value) == f"two paths have the name {name!r}: name them, as in vm=…"
 
 
 @pytest.mark.parametrize(

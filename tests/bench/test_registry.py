@@ -41,8 +41,8 @@ def test_an_engine_of_earlier_versions_is_refused_with_what_to_use_instead() -> 
     with pytest.raises(UsageError) as caught:
         ENGINES.load("uperf")
     assert str(caught.value) == (
-        """there is no engine 'uperf' any more: engine = "rr" has the same patterns (rr1c-AxB, """
-        "str-readxN, str-writexN), with percentiles, and needs nothing installed"
+        """engine 'uperf' no longer exists: engine = "rr" has the same patterns (rr1c-AxB, """
+        "str-readxN, str-writexN), with percentiles, and needs no installation"
     )
 
 

@@ -155,7 +155,7 @@ def test_no_rate_to_start_from(start: float) -> None:
     found = bench.search(start)
     assert bench.loads == []
     assert (found.rate, found.upper, found.complete) == (0.0, None, False)
-    assert found.reason == "there is no rate to start from"
+    assert found.reason == "no rate to start from"
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -1.0])
@@ -169,14 +169,14 @@ def test_when_the_time_is_over_both_bounds_are_told() -> None:
     found = bench.search(100_000, SearchLimits(timeout_s=10))
     assert not found.complete
     assert (found.lower, found.upper) == (30_000, 100_000)
-    assert found.reason == "not ended after 10 s: between 30000 and 100000 per second"
+    assert found.reason == "not finished after 10 s: between 30000 and 100000 per second"
     assert bench.now <= 10
 
 
 def test_when_the_time_is_over_without_an_upper_bound() -> None:
     found = Bench(lambda _: 0.0).search(10, SearchLimits(timeout_s=7))
     assert (found.lower, found.upper, found.rate) == (10, None, 10)
-    assert found.reason == "not ended after 7 s: between 10 and no known limit per second"
+    assert found.reason == "not finished after 7 s: between 10 and no known limit per second"
 
 
 @given(
@@ -219,7 +219,7 @@ def test_it_ends_in_time_whatever_happens(
     assert bench.now <= timeout
     assert len(found.trials) == len(bench.loads)
     assert found.upper is None or found.lower < found.upper
-    assert found.complete or "not ended after" in found.reason
+    assert found.complete or "not finished after" in found.reason
 
 
 def test_a_server_that_answers_every_other_second_is_not_fast() -> None:

@@ -73,7 +73,7 @@ def test_fail_on_sets_the_threshold(slow: Path, threshold: str, code: int) -> No
         (("x.xml", "--assume-qemu", "new"), "not a version: 'new'"),
         (("x.xml", "--format", "json", "--format", "text"), "two formats would be written to"),
         (("x.xml", "-o", "a", "-o", "b"), "more --output than --format"),
-        (("kube:prod",), "targets of this kind are not read yet"),
+        (("kube:prod",), "this kind of target is not supported"),
         (("x.xml", "--baseline", "none.json"), "none.json: No such file or directory"),
         (("x.xml", "--config", "none.toml"), "none.toml"),
     ],

@@ -106,7 +106,7 @@ def test_an_owner_that_there_is_not(guests: Path) -> None:
         assert inside(command, guests, "--owner", "LIBVIRT").returncode in (0, 1)
         done = inside(command, guests, "--owner", "libvrit")
         assert done.returncode == 2
-        assert "--owner: there is no owner 'libvrit'; did you mean 'libvirt'?" in done.stderr
+        assert "--owner: unknown owner 'libvrit'; did you mean 'libvirt'?" in done.stderr
     assert inside("nics", guests, "--owner", "LIBVIRT", "--format=csv").stdout.count("\n") > GUESTS
 
 

@@ -5,6 +5,8 @@ Apart from atheris, so that the suite runs the seeds through the same functions 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
@@ -102,3 +104,10 @@ def _resolve(domain: Domain) -> None:
 def _check(error: TargetError) -> None:
     if not error.message or error.file != "fuzz":
         raise AssertionError(f"an error that says too little: {error!r}")
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    "xml": read_xml, "command": read_command, "manifest": read_manifest, "infra": read_infra,
+    "nova": read_nova,
+}  # fmt: skip
+"""By the name of the folder of its seeds."""

@@ -108,3 +108,16 @@ def test_what_changed_of_a_nic_is_told(history: History) -> None:
     assert nic.changes["vhost"] == (0, 1)
     (later,) = history.drift("previous", "latest").nics
     assert later.changes["model"] == ("rtl8139", "virtio")
+
+
+def test_nics_with_one_address_are_told_each(history: History) -> None:
+    one, mac = host("kvm1"), "52:54:00:00:00:01"
+    for day, models in enumerate((("e1000", "rtl8139"), ("virtio", "virtio"), ("virtio",)), 1):
+        guest = TestDomain(1, tuple(TestNic(mac, model) for model in models))
+        history.store(audit(f"a{day}", day, [one]), [reading(one, [guest], day)])
+    changed = history.drift("a1", "a2").nics
+    assert [(nic.state, nic.changes["model"]) for nic in changed] == [
+        ("changed", ("e1000", "virtio")), ("changed", ("rtl8139", "virtio")),
+    ]  # fmt: skip
+    assert [nic.state for nic in history.drift("a2", "a3").nics] == ["gone"]
+    assert sorted(nic.state for nic in history.drift("a1", "a3").nics) == ["changed", "gone"]

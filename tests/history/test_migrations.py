@@ -108,7 +108,7 @@ def test_a_postgresql_database_is_migrated_by_command_only(schema: str, postgres
 def test_a_schema_of_a_later_version_is_refused(history: History) -> None:
     with history.database.writing() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '99'")
-    with pytest.raises(UsageError, match="schema 99, and this version knows those up to"):
+    with pytest.raises(UsageError, match="schema 99, but this version supports only those up to"):
         upgrade_history(history.database.place)
 
 

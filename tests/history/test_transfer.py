@@ -46,7 +46,7 @@ def test_parquet_is_the_same(history: History, tmp_path: Path) -> None:
         assert b"".join(other.export()) == data
         with pytest.raises(UsageError, match="it is not empty"):
             other.fill_from_parquet(folder)
-    with pytest.raises(UsageError, match="it is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         history.export_parquet(folder)
 
 
@@ -74,8 +74,11 @@ def _rewritten(path: Path, **columns: list[object]) -> None:
     ("change", "message"),
     [
         (lambda path: path.unlink(), "host.parquet: No such file"),
-        (lambda path: path.write_bytes(b"PAR1 no"), "host.parquet: not a Parquet file"),
-        (lambda path: path.write_bytes(path.read_bytes()[:-20] + b"PAR1"), "not a Parquet file"),
+        (lambda path: path.write_bytes(b"PAR1 no"), "host.parquet: not a readable Parquet file"),
+        (
+            lambda path: path.write_bytes(path.read_bytes()[:-20] + b"PAR1"),
+            "not a readable Parquet file",
+        ),
         (lambda path: _rewritten(path, name=[7]), "host.parquet:1: not a value of host.name"),
         (lambda path: _rewritten(path, id=["x"]), "host.parquet:1: not a value of host.id"),
         (lambda path: _rewritten(path, name=[None]), "host.parquet:1: not a value of host.name"),
@@ -120,7 +123,7 @@ HOST = {"id": 1, "name": "kvm1", "tried": None, "read": None, "whole": None}
         (HEAD + b'{"table":"host","row":{"id":"1"}}\n', "x:2: not a value of host.id"),
         (HEAD + b'{"table":"host","row":{"id":1}}\n', "x:2: not a value of host.name"),
         (HEAD + b'{"table":"host","row":{"id":99999999999999999999}}\n', "x:2: not"),
-        (HEAD + b" " * (1024 * 1024 + 1), "x:2: longer than any line"),
+        (HEAD + b" " * (1024 * 1024 + 1), "x:2: too long for a line"),
     ],
 )
 def test_what_is_no_export_is_refused_whole(history: History, text: bytes, message: str) -> None:

@@ -98,7 +98,7 @@ class Fleet:
         for run in reversed(self.runs()):
             assert run.outcome != "unfinished", run
             for unit in run.steps:
-                assert "could not all be undone" not in unit.message, unit
+                assert "not everything could be undone" not in unit.message, unit
                 if unit.outcome in _WENT:
                     models[str(unit.uuid)] = _MODELS["there" if run.kind == "apply" else "back"]
         return models

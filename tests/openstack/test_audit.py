@@ -208,7 +208,7 @@ def test_a_role_with_the_policies_of_the_page_reads_other_projects(
     ):
         notes = sees_what_an_admin_sees(cloud, auditor, legacy)
     (unnamed,) = [note for note in notes if not note.startswith("Nova ")]
-    assert "shown by id: Keystone did not tell the name (this user may not)" in unnamed
+    assert "shown by id: Keystone did not give the name (this user may not)" in unnamed
 
 
 def sees_what_an_admin_sees(cloud: Cloud, reader: dict[str, str], one: Server) -> list[str]:

@@ -88,7 +88,7 @@ def test_a_server_in_the_wrong_state_is_refused(
     one.wait("PAUSED")
     said = remedy.apply(plan, code=5)
     assert "it is locked (its owner's): ask who did that" in said
-    assert "it is PAUSED: it neither runs nor is off" in remedy.last()["message"]
+    assert "it is PAUSED, neither running nor off" in remedy.last()["message"]
     assert remedy.last()["outcome"] == "refused"
     assert one.record.status == "PAUSED"
 
@@ -168,7 +168,7 @@ def _controller_dies(remedy: Remedy, one: Server) -> None:
     remedy.apply(remedy.plan(one.id), "--nova-manage-command", str(command), code=5)
     unit = remedy.last()
     assert unit["outcome"] == "failed"
-    assert "; nothing is changed" in unit["message"]
+    assert "; nothing was changed" in unit["message"]
     assert (one.record.status, one.model(), kept(one)) == ("ACTIVE", "rtl8139", "rtl8139")
 
 

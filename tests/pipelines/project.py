@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from ruamel.yaml import YAML
@@ -109,15 +110,20 @@ def shellcheck(script: str) -> str:
 def needs_packages(suite: str) -> None:
     """End the test where pip has nowhere to fetch packages from: a build needs setuptools, and the
     new environment what the program needs."""
+    if obstacle := _obstacle_to_fetching():
+        not_run(suite, f"pip cannot fetch packages here ({obstacle})")
+
+
+@cache
+def _obstacle_to_fetching() -> str:
+    """The last line of pip; empty: it can."""
     with tempfile.TemporaryDirectory() as place:
         result = subprocess.run(
             [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", place,
              "--disable-pip-version-check", "--retries", "5", "setuptools"],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-    if result.returncode != 0:
-        said = result.stderr.strip().split("\n")[-1]
-        not_run(suite, f"pip cannot fetch packages here ({said})")
+    return "" if result.returncode == 0 else result.stderr.strip().split("\n")[-1]
 
 
 def bash(

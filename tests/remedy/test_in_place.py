@@ -80,7 +80,7 @@ def test_a_more_severe_problem_is_not_brought_up() -> None:
     data = _domain(_nic(1, "<model type='e1000'/><driver rx_queue_size='511'/>"), metadata="")
     outcome = _fixed(data, include_unsafe=True)
     assert outcome.after == data
-    assert outcome.refused[0].reason.startswith("it would bring up VNIC035 (error): ")
+    assert outcome.refused[0].reason.startswith("it would cause VNIC035 (error): ")
 
 
 _ZPCI = "<address type='pci' domain='0x0000' bus='0x00' slot='0x01' function='0x0'/>"
@@ -117,7 +117,7 @@ def test_several_of_one_nic_one_after_the_other() -> None:
     [
         (
             _domain(_nic(1, "<model type='virtio'/><driver queues='4'/>"), metadata=_NOVA),
-            "the definition is Nova's, which rewrites it: change it there",
+            "the definition belongs to Nova, which rewrites it: change it there",
         ),
         (
             b"<!--\nWARNING: THIS IS AN AUTO-GENERATED FILE. CHANGES TO IT ARE LIKELY TO BE\n-->\n"
@@ -149,11 +149,11 @@ def test_a_problem_that_would_stay_is_not_touched(monkeypatch: pytest.MonkeyPatc
     ("old", "new", "reason"),
     [
         (b"e1000'/>", b"virtio'/><driver queues='8'/>", "something else of NIC 0 would change"),
-        (b"52:54:00:00:00:01", b"52:54:00:00:00:09", "NIC 0 would be another one"),
-        (b"<name>g", b"<name>h", "the domain would be another one"),
-        (b"<vcpu>2", b"<vcpu>3", "something else of the domain would change"),
+        (b"52:54:00:00:00:01", b"52:54:00:00:00:09", "NIC 0 would become another NIC"),
+        (b"<name>g", b"<name>h", "it would become another domain"),
+        (b"<vcpu>2", b"<vcpu>3", "something else in the domain would change"),
         (b"</domain>", b"</domain", "the result could not be read as before: not well-formed XML"),
-        (b"</domain>", b"</domain><domain/>", "the result does not describe as much as before"),
+        (b"</domain>", b"</domain><domain/>", "the result would describe fewer things than before"),
     ],
 )
 def test_other_facts_stay(
@@ -268,8 +268,8 @@ def test_a_virtual_machine_of_kubevirt() -> None:
     ("old", "new", "reason"),
     [
         (b"masquerade", b"slirp", "something else of NIC 0 would change"),
-        (b"cores: 8", b"cores: 9", "something else of the domain would change"),
-        (b"name: vm1", b"name: vm2", "the domain would be another one"),
+        (b"cores: 8", b"cores: 9", "something else in the domain would change"),
+        (b"name: vm1", b"name: vm2", "it would become another domain"),
     ],
 )
 def test_other_facts_of_a_virtual_machine_stay(
@@ -306,4 +306,4 @@ def test_a_change_of_another_option_than_stands_there() -> None:
     reading = Reader("n01.conf", work()).read(_CONF)
     finding = next(f for f in reading.findings().values() if f.rule == "VNIC035")
     made = MadeChange(0, finding, Change("virt_type", "kvm", "qemu", safe=True))
-    assert objection(reading, reading, [made], writer_of) == "virt_type is not what stands there"
+    assert objection(reading, reading, [made], writer_of) == "virt_type is no longer there"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.shares import examples
 from vnicaudit.reports.diff import diff_lines
 from vnicaudit.reports.paint import Paint
 
@@ -62,7 +63,7 @@ def test_colour() -> None:
 _TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d\r\n"]), max_size=30).map("".join)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(_TEXTS, _TEXTS, st.booleans())
 def test_patch_makes_the_one_of_the_other(
     tmp_path: Path, before: str, after: str, cut: bool

@@ -19,6 +19,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from tests.reports.page.decoded import check_markup, decoded
 from tests.reports.samples import END, START
+from tests.shares import examples
 from vnicaudit.model.finding import SEVERITIES, Change, Crashed, Finding, Skipped
 from vnicaudit.model.location import Location
 from vnicaudit.model.owner import owner_named
@@ -81,7 +82,9 @@ TARGET = st.builds(
     st.lists(ERROR, min_size=1, max_size=2),
 )
 STREAM = st.lists(AUDITED, max_size=3)
-many = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+many = settings(
+    max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 def report(name: str, stream: list[Audited], target: TargetResult, options: Options) -> str:

@@ -21,8 +21,8 @@ from vnicaudit.reports.nics import json as nics_json
 from vnicaudit.reports.nics import text as nics_text
 from vnicaudit.reports.writer import Options
 
-DOMAINS = 10_000
-LIMIT = 4 << 20
+DOMAINS = 5_000
+LIMIT = 5 << 19
 """Bytes. A writer that kept one short string per domain would be near it; one that kept its
 output would be far above."""
 

@@ -15,7 +15,7 @@ SOCKET = "/run/vhu-1"
 VHOST_USER = ("--to", "vhostuser", "--vhostuser-socket", SOCKET, "--vhostuser-mode", "client")
 NEEDS_SHARED = (
     "needs the guest's memory shared: without <memoryBacking><source type='memfd'/>"
-    "<access mode='shared'/></memoryBacking> the guest starts and passes no packet"
+    "<access mode='shared'/></memoryBacking> the guest starts but passes no packets"
 )
 
 

@@ -108,7 +108,7 @@ def test_virtio_is_measured_beside_e1000_and_then_taken(
             assert definition(guest) == before
             said = remedy.apply(plan, *words)
             probe.wait_for_answer()
-        assert "that an earlier run left" in said, said
+        assert "left by an earlier run" in said, said
         assert guest.driver(MAC) == "virtio_net"
         assert macs(guest) == 1
         assert network(guest) == had

@@ -155,9 +155,10 @@ def test_another_plan_waits_until_the_first_is_finished(off: Guest, remedy: Reme
     ended = do(remedy, "apply", other)
     assert ended.code == 5
     assert (
-        f"Error: run {unfinished['id']} is unfinished on {off.name}: finish it (its plan again), "
-        f"or undo it (vnicaudit rollback {unfinished['id']} --state {remedy.state})" in ended.said
-    )
+        f"Error: run {unfinished['id']} is unfinished on {off.name}: finish it (apply its "
+        f"plan again), or undo it (vnicaudit rollback {unfinished['id']} --state "
+        f"{remedy.state})"
+    ) in ended.said
     assert do(remedy, "apply", plan).code == 0
     assert do(remedy, "apply", other).code == 0
     assert [run["outcome"] for run in remedy.runs()] == ["done", "done"]
@@ -232,7 +233,7 @@ def test_a_full_disk(off: Guest, remedy: Remedy, small_disk: SmallDisk, tmp_path
             break
         full += 1
         assert ended.code == 5, ended
-        assert "cannot be written (No space left on device): nothing more was done" in ended.said
+        assert "cannot be written (No space left on device): stopped there" in ended.said
         private(remedy.state)
         free(remedy.state)
         small_disk.make_room()

@@ -98,7 +98,7 @@ def test_a_port_of_a_case_is_what_the_reader_makes_of_it(binding: PortBinding) -
     kept = {"hw_vif_model": "e1000", "hw_virtio_packed_ring": "true"}
     (case,) = server_of({"kept": kept, "ports": [msgspec.to_builtins(binding)]}).nics
     port = Port("p", None, bound=Bound(binding))
-    (read,) = nics_of("s", [port], AllNics("e1000", packed=True), {}, "openstack:test")
+    (read,) = nics_of("s", [port], AllNics("e1000", packed=True), {}, "openstack:test", {})
     names = ("type", "origin", "actual_type", "model", "queues", "packed")
     assert {name: getattr(case.declared, name) for name in names} == {
         name: getattr(read.declared, name) for name in names

@@ -95,10 +95,10 @@ def test_a_value_keeps_its_quotes_and_its_surroundings(before: str, after: str) 
     [
         ("a: &x b\n", "an anchor shares this"),
         ("b: &x c\na: *x\n", "an anchor shares this"),
-        ("a: |\n  b\n", "no simple value"),
-        ("a: 'b\n  c'\n", "no simple value"),
-        ("a: [b]\n", "no simple value"),
-        ("a: !!str b\n", "no simple value"),
+        ("a: |\n  b\n", "not a simple value"),
+        ("a: 'b\n  c'\n", "not a simple value"),
+        ("a: [b]\n", "not a simple value"),
+        ("a: !!str b\n", "not a simple value"),
         ("a: {{ .x }}\n", "a template fills this in"),
         ("{{- if .x }}\nb: 1\n{{- else }}\na: b\n{{- end }}\n", "a template fills this in"),
     ],
@@ -110,7 +110,7 @@ def test_a_value_that_is_not_changed(text: str, reason: str) -> None:
 
 @pytest.mark.parametrize("value", ["", "a b", "a: b", "1", "#", "{{ x }}", "a\nb"])
 def test_a_value_that_is_not_written(value: str) -> None:
-    with pytest.raises(RefusedError, match="is not written here"):
+    with pytest.raises(RefusedError, match="does not stand here literally"):
         set_value("a: x\n", "/a", value)
 
 
@@ -133,10 +133,10 @@ def test_a_key_stands_behind_another_as_that_does(before: str, after: str) -> No
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("a: {c: 1}\n", "there is none of b beside which to put k"),
-        ("a: {b: 1, k: }\n", "k stands there without a value"),
+        ("a: {c: 1}\n", "k cannot be added: there is no b to put it next to"),
+        ("a: {b: 1, k: }\n", "k has no value"),
         ("a: [b]\n", "a template may put more in here"),
-        ("x: &x [1]\na:\n  b: *x\n", "an alias stands there"),
+        ("x: &x [1]\na:\n  b: *x\n", "this is an alias"),
         ('a:\n  b: 1\n  {{- include "x" . | nindent 2 }}\n', "a template may put more in here"),
         ("a: &x\n  b: 1\n", "an anchor shares this"),
     ],

@@ -177,7 +177,7 @@ def test_what_is_not_all_json_lines_is_no_yaml(text: str) -> None:
 
 def test_utf_16_is_named_as_what_it_is() -> None:
     for mark in (b"\xff\xfe", b"\xfe\xff"):
-        with pytest.raises(TargetError, match="UTF-16: not read; save it as UTF-8"):
+        with pytest.raises(TargetError, match="UTF-16 is not supported; save it as UTF-8"):
             read(mark + b"a\0")
 
 
@@ -198,7 +198,7 @@ def test_billion_laughs_is_refused() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
     assert errors("\n".join(lines)) == [
-        "f.yaml:6: not YAML: more than 500000 values, aliases followed"
+        "f.yaml:6: not YAML: more than 500000 values, with aliases expanded"
     ]
 
 
@@ -217,9 +217,9 @@ def test_deep_nesting_is_refused(opening: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a: &a [*a]", "an alias of an anchor that is not there, or not yet"),
-        ("a: *b", "an alias of an anchor that is not there, or not yet"),
-        (b"a: \xff", "not UTF-8, as YAML has to be"),
+        ("a: &a [*a]", "an alias whose anchor does not exist, or comes later"),
+        ("a: *b", "an alias whose anchor does not exist, or comes later"),
+        (b"a: \xff", "not UTF-8, which YAML must be"),
         ("a: \x01", "a character that YAML does not allow"),
         ("a: {{b}", "not YAML"),
     ],

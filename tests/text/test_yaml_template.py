@@ -83,7 +83,7 @@ def test_an_expression_over_several_lines_keeps_them() -> None:
 def test_what_cannot_be_made_yaml_is_named() -> None:
     (error,) = documents(b"a: 1\n  {{ .x }}\n b: [\n", "t.yaml")
     assert str(error).startswith("t.yaml:")
-    assert "a template that is no YAML before it is rendered" in str(error)
+    assert "a template that is not YAML until it is rendered" in str(error)
 
 
 @given(st.text(alphabet="{}%#-ab: \n\r", max_size=80))

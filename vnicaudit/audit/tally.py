@@ -27,8 +27,8 @@ MAX_UNRECOGNISED = 10_000
 _NAMED_ASIDE = 3
 """Copies that are named; more are counted."""
 
-_COPY = "{count} of a configuration, which Nova does not read"
-_GIVE = "give it as --nova-config to judge it"
+_COPY = "{count} of a configuration file, which Nova does not read"
+_GIVE = "to judge it, name it with --nova-config"
 
 _Status = Literal["ok", "partial", "failed"]
 
@@ -78,7 +78,7 @@ class TargetCounts:
         what was asked for, and cannot be had so."""
         if copy.is_explicit:
             what = _COPY.format(count="a copy")
-            self.error(ReadError(f"{what} by this name: not judged ({_GIVE})", copy.file))
+            self.error(ReadError(f"{what} under this name: not judged ({_GIVE})", copy.file))
             return
         self.aside_count += 1
         if len(self.aside) < _NAMED_ASIDE:

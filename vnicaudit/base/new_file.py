@@ -64,7 +64,7 @@ def replaced(place: str) -> Iterator[BinaryIO]:
 def _check_link(place: str) -> None:
     status = os.lstat(place)
     if stat.S_ISLNK(status.st_mode) and status.st_uid not in (0, os.geteuid()):
-        words = "a link of another user: remove it, or give another name"
+        words = "a link that belongs to another user: remove it, or choose another name"
         raise OSError(errno.EPERM, words, place)
 
 

@@ -13,9 +13,9 @@ def why_not_own(status: os.stat_result) -> str | None:
     if status.st_uid not in (0, os.geteuid()):
         return f"belongs to {_name(status.st_uid)}"
     if status.st_mode & stat.S_IWOTH and not _sticky(status):
-        return "may be written by everybody"
+        return "is writable by everyone"
     if status.st_mode & stat.S_IWGRP and not _own_group(status) and not _sticky(status):
-        return "may be written by its group"
+        return "is writable by its group"
     return None
 
 

@@ -19,11 +19,12 @@ def check_own(folder: Path, *, link: bool = False) -> None:
         status = os.stat(folder) if link else os.lstat(folder)
     except OSError:
         return
-    reason = why_not_own(status) if stat.S_ISDIR(status.st_mode) else "is no folder"
+    reason = why_not_own(status) if stat.S_ISDIR(status.st_mode) else "is not a folder"
     if reason is not None:
         raise UsageError(
-            f"{folder} {reason}: what is remembered there is written back to hosts, so nobody else "
-            "may change it; correct its owner and mode, or choose another folder with --state"
+            f"{folder} {reason}: definitions stored there are written back to hosts, so nobody "
+            "else may change them; correct its owner and mode, or choose another folder with "
+            "--state"
         )
 
 
@@ -102,8 +103,8 @@ def writing(path: Path) -> Iterator[None]:
 def unwritable(path: Path, error: OSError) -> JournalError:
     """The error that says that nothing can be kept there, and what to do."""
     return JournalError(
-        f"{path} cannot be written ({error.strerror}): nothing more was done; run this again when "
-        "it can"
+        f"{path} cannot be written ({error.strerror}): stopped there; run this again when it can "
+        "be written"
     )
 
 

@@ -59,7 +59,7 @@ class Registry(Generic[Plugin]):
         are), and for a module that does not meet the contract."""
         known = self.names()
         if name in self._retired:
-            raise UsageError(f"there is no {self._kind} {name!r} any more: {self._retired[name]}")
+            raise UsageError(f"{self._kind} {name!r} no longer exists: {self._retired[name]}")
         if name not in known:
             hint = close_to(name, known) or f": {', '.join(known)}"
             raise UsageError(f"no {self._kind} {name!r}{hint}")

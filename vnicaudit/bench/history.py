@@ -205,7 +205,7 @@ def _kept_in(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UsageError(
-            f"measurements cannot be kept in {folder}: {error.strerror}; choose another folder "
+            f"measurements cannot be stored in {folder}: {error.strerror}; choose another folder "
             "with --state"
         ) from None
 

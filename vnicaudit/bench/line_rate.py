@@ -84,7 +84,7 @@ def parse_rate(text: str) -> float:
     found = _RATE.fullmatch(text.strip())
     rate = float(found[1]) * _POWERS[found[2].lower()] if found else 0.0
     if found is None or not rate or (not found[2] and rate < _LEAST_PLAIN):
-        raise UsageError(f"{text[:40]!r} is no speed: give it as 25G, 100M or 2.5G")
+        raise UsageError(f"{text[:40]!r} is not a speed: write it as 25G, 100M or 2.5G")
     return rate
 
 
@@ -156,7 +156,7 @@ def _tcp_payload(framing: Framing) -> int:
 def _checked(framing: Framing) -> Framing:
     if framing.encapsulation not in ENCAPSULATIONS:
         known = ", ".join(ENCAPSULATIONS)
-        raise UsageError(f"no encapsulation {framing.encapsulation!r}; there are {known}")
+        raise UsageError(f"unknown encapsulation {framing.encapsulation!r}; use {known}")
     least = 1280 if framing.ip == 6 else _LEAST_MTU  # RFC 8200 section 5
     if not least <= framing.mtu <= _MOST_MTU:
         raise UsageError(f"an MTU is {least} to {_MOST_MTU} octets, not {framing.mtu}")

@@ -94,7 +94,7 @@ def search(
     speed), up and down. Loads are whole numbers. Raises MeasureError where a trial has no numbers.
     """
     if not 1 <= start < math.inf:
-        return Searched(0.0, 0.0, None, (), False, False, "there is no rate to start from")
+        return Searched(0.0, 0.0, None, (), False, False, "no rate to start from")
     timed = _Timed(trial, limits, clock)
     bracket = _bracket.Bracket(limits.width)
     load: float | None = float(round(start))
@@ -232,7 +232,7 @@ def _reason(bracket: _bracket.Bracket, limits: SearchLimits, *, complete: bool) 
     if not complete:
         low = f"{lower.load:.0f}" if lower else "0"
         high = f"and {upper.load:.0f}" if upper else "and no known limit"
-        return f"not ended after {limits.timeout_s:g} s: between {low} {high} per second"
+        return f"not finished after {limits.timeout_s:g} s: between {low} {high} per second"
     if upper and upper.verdict == "unoffered":
         return f"the generator did not offer {upper.load:.0f} per second"
     if lower is None and upper:

@@ -103,8 +103,8 @@ def _check_files_like_options(arguments: list[str]) -> None:
     for word in arguments:
         if word.startswith("-") and len(word) > 1 and os.path.lexists(word):
             raise UsageError(
-                f"{word}: an option, or the file of that name here? Put -- before the names of "
-                f"files, or write ./{word}"
+                f"{word}: this is an option, but there is also a file of that name. For the file, "
+                f"write ./{word} or put -- before the file names"
             )
 
 

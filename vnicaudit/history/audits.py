@@ -162,7 +162,7 @@ def _number_at(connection: Connection, named: str, end: int) -> int:
         found = connection.execute(query).scalar()
         if found is not None:
             return int(found)
-    raise UsageError(f"no audit is stored of {named} or before")
+    raise UsageError(f"there is no stored audit from {named} or before")
 
 
 def _end(named: str) -> int | None:

@@ -18,7 +18,7 @@ from vnicaudit.model.report import NicRow
 T = TypeVar("T", str, bool, int)
 
 _OWN_PATH = frozenset({"vhostuser", "vdpa", "hostdev"})
-_KEPT = "as last read; the history keeps no reason"
+_KEPT = "as last read; the history does not store reasons"
 
 
 def known_nics(connection: Connection, host: FleetHost) -> list[NicRow]:

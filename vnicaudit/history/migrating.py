@@ -118,6 +118,6 @@ def _migrate(connection: Connection) -> None:
 def _check_not_newer(schema: str, place: HistoryPlace) -> None:
     if not schema.isdigit() or int(schema) > int(NEWEST):
         raise UsageError(
-            f"history {place.label}: it has schema {schema[:20]}, and this version knows those up "
-            f"to {NEWEST}: use the version of vnicaudit that wrote it, or a newer one"
+            f"history {place.label}: it has schema {schema[:20]}, but this version supports only "
+            f"those up to {NEWEST}: use the version of vnicaudit that wrote it, or a newer one"
         )

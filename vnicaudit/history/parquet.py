@@ -45,7 +45,7 @@ def export_parquet(database: Database, folder: Path) -> int:
     Raises UsageError where there is something already, or it cannot be written."""
     check_pyarrow()
     if folder.exists():
-        raise UsageError(f"{folder}: it is there already; name a new folder with -o")
+        raise UsageError(f"{folder}: already exists; name a new folder with -o")
     with as_usage_error(folder), _new_folder(folder) as part, database.reading() as connection:
         return sum(_export(connection, table, part) for table in META.sorted_tables)
 
@@ -136,7 +136,7 @@ def _rows(stream: BinaryIO, path: Path) -> Iterator[dict[str, Value]]:
     _check(file.schema_arrow.metadata or {}, path)
     groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
     if any(group.total_byte_size > _GROUP_MAX for group in groups):
-        raise UsageError(f"{path}: larger row groups than any export has")
+        raise UsageError(f"{path}: its row groups are larger than those of any export")
     for batch in file.iter_batches(_AT_ONCE):
         names = batch.schema.names
         for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
@@ -156,8 +156,8 @@ def _check(told: dict[bytes, bytes], path: Path) -> None:
         raise UsageError(f"{path}: not a table of an export of vnicaudit")
     if told.get(_TABLES) != NEWEST.encode():
         raise UsageError(
-            f"{path}: exported from tables of another schema, these are of schema {NEWEST}: "
-            "export it anew with this version of vnicaudit"
+            f"{path}: exported from tables of another schema, but these have schema {NEWEST}: "
+            "export it again with this version of vnicaudit"
         )
 
 
@@ -169,4 +169,4 @@ def _as_no_parquet(path: Path) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
         text = str(error).splitlines() or [type(error).__name__]
-        raise UsageError(f"{path}: not a Parquet file that can be read: {text[0][:200]}") from None
+        raise UsageError(f"{path}: not a readable Parquet file: {text[0][:200]}") from None

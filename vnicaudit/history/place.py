@@ -47,7 +47,7 @@ def history_place(named: str | None, state: str | Path) -> HistoryPlace:
         return HistoryPlace("postgresql", f"postgresql://{named.partition('://')[2]}")
     path = named.removeprefix(_SQLITE)
     if "://" in path:
-        raise UsageError(f"{masked_message(named)}: no history is kept there; supported: {FORMS}")
+        raise UsageError(f"{masked_message(named)}: not a place for a history; supported: {FORMS}")
     return HistoryPlace("sqlite", path)
 
 
@@ -55,7 +55,7 @@ def check_regular(path: Path) -> None:
     """Raises UsageError for a FIFO, a device or a folder: a database would wait for it for ever.
     Nothing for what is not there."""
     if path.exists() and not path.is_file():
-        raise UsageError(f"history {path}: not a regular file; name another one with --history")
+        raise UsageError(f"history {path}: not a regular file; choose another one with --history")
 
 
 def prepare_file(path: Path) -> None:
@@ -68,8 +68,8 @@ def prepare_file(path: Path) -> None:
         os.close(os.open(path, flags, 0o600))
     except OSError as error:
         raise UsageError(
-            f"{path}: no history can be kept there ({error.strerror}); name another place with "
-            "--history, or another folder with --state"
+            f"{path}: no history can be stored there ({error.strerror}); choose another place "
+            "with --history, or another folder with --state"
         ) from None
 
 

@@ -110,8 +110,7 @@ def uuid_text(data: bytes | None) -> str | None:
     if len(data) != HASH:
         return bytes(data).decode("utf-8", "replace")
     digits = bytes(data).hex()
-    parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
-    return "-".join(parts)
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def fingerprint_bytes(text: str) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 
 from sqlalchemy import Connection, func, select
 
@@ -27,8 +26,11 @@ from vnicaudit.history.tallies import write_tally
 from vnicaudit.model.fleet import FleetAudit, KeptReading
 from vnicaudit.model.history import StoredAudit
 
-_AT_ONCE = 64
-"""Hosts whose rows are in memory together."""
+_HOSTS_AT_ONCE = 64
+"""Hosts whose rows are written together…"""
+_ROWS_AT_ONCE = 4000
+"""… or fewer: no more are added once they have so many NICs and findings, for all of them are in
+memory."""
 
 
 def store_audit(
@@ -93,8 +95,22 @@ class _AuditWriter:
 
 
 def _pieces(work: Iterator[HostWork]) -> Iterator[list[HostWork]]:
-    while some := list(islice(work, _AT_ONCE)):
+    some: list[HostWork] = []
+    rows = 0
+    for one in work:
+        some.append(one)
+        rows += _rows(one)
+        if len(some) >= _HOSTS_AT_ONCE or rows >= _ROWS_AT_ONCE:
+            yield some
+            some, rows = [], 0
+    if some:
         yield some
+
+
+def _rows(one: HostWork) -> int:
+    """NICs and findings that are unpacked: none of a host with nothing new."""
+    audited = () if one.reading is None else one.reading.audited
+    return sum(len(each.rows) + len(each.findings) for each in audited)
 
 
 def _known_now(connection: Connection) -> tuple[int, int]:

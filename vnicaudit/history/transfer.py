@@ -76,15 +76,15 @@ def check_empty(connection: Connection, database: Database) -> None:
     for table in META.sorted_tables:
         if connection.execute(select(func.count()).select_from(table)).scalar():
             raise UsageError(
-                f"history {database.place.label}: it is not empty; an export is imported into an "
-                "empty one: name another place with --history"
+                f"history {database.place.label}: it is not empty, but an export can only be "
+                "imported into an empty one: choose another place with --history"
             )
 
 
 def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
     for number, line in enumerate(iter(lambda: stream.readline(_LINE_MAX + 1), b""), 1):
         if len(line) > _LINE_MAX:
-            raise UsageError(f"{name}:{number}: longer than any line of an export")
+            raise UsageError(f"{name}:{number}: too long for a line of an export")
         yield number, line
 
 
@@ -117,8 +117,8 @@ class Import:
         if tables != NEWEST:
             raise self._error(
                 1,
-                f"exported from tables of schema {tables[:20]}, these are of schema {NEWEST}: "
-                "export it anew with this version of vnicaudit",
+                f"exported from tables of schema {tables[:20]}, but these have schema {NEWEST}: "
+                "export it again with this version of vnicaudit",
             )
 
     def add(self, name: str, row: Mapping[str, Value], number: int) -> None:

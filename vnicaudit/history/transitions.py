@@ -8,10 +8,12 @@ from typing import NamedTuple
 from vnicaudit.history.looked import LookedAt, Place, SubjectKey, subject_key
 from vnicaudit.history.rows import FindingFacts, NicFacts
 
+Value = str | int | bytes | None
 NicKey = tuple[bytes | str, str | None, int]
 """UUID or name of its domain, MAC address, and which of those of that address it is."""
 
-_COMPARED = tuple(name for name in NicFacts._fields if name != "nic_index")
+COMPARED = tuple(name for name in NicFacts._fields if name != "nic_index")
+"""Columns of a NIC that are its state."""
 
 
 class OpenNic(NamedTuple):
@@ -128,9 +130,13 @@ def nic_changes(
 
 def changed_columns(old: NicFacts, new: NicFacts) -> list[str]:
     """Names of the columns in which two states of a NIC differ; its index is no state."""
-    if old == new:
-        return []
-    return [name for name in _COMPARED if getattr(old, name) != getattr(new, name)]
+    return [] if old == new else list(changed_values(old, new))
+
+
+def changed_values(old: NicFacts, new: NicFacts) -> dict[str, tuple[Value, Value]]:
+    """The columns in which two states of a NIC differ, each with both values."""
+    columns = zip(NicFacts._fields, old, new, strict=True)
+    return {name: (a, b) for name, a, b in columns if a != b and name != "nic_index"}
 
 
 def _domain_of(nic: NicFacts) -> SubjectKey:

@@ -33,7 +33,7 @@ def not_found(nic: NicConfig) -> str | None:
     if not names or nic.origin != "interface":
         return None
     return (
-        f"-set of {names[0][:40]} finds no device, for libvirt hands devices over as JSON "
+        f"-set of {names[0][:40]} finds no device, because libvirt passes devices as JSON "
         "(<qemu:override> would reach it)"
     )
 

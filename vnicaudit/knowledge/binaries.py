@@ -75,11 +75,11 @@ def misplaced(nic: NicConfig, domain: DomainConfig, host: HostConfig) -> str | N
         if where in ("pci", "none"):
             return None
         bus = _ADDRESSES.get(where, f"an address of type {where}")
-        return f"{model} is a device of PCI, and not of {bus}"
+        return f"{model} is a PCI device, not one of {bus}"
     if model in _NO_NETDEV:
-        return f"{model} is connected to no network of the host's"
+        return f"{model} cannot be connected to a network of the host"
     if model == "xen-net-device":
-        return f"{model} is a device of Xen's guests"
+        return f"{model} is a device for Xen guests"
     if address not in (None, "pci", "none"):
         return _misplaced_by_address(model, address, arch)
     if domain.machine == "isapc":
@@ -91,7 +91,7 @@ def misplaced(nic: NicConfig, domain: DomainConfig, host: HostConfig) -> str | N
         return "usb-net cannot be on PCI"
     version = host.libvirt_version
     if model == "usb-net" and address is None and version is not None and version < USB_NET:
-        return f"libvirt {version} finds no place for usb-net, 10.3 does"
+        return f"libvirt {version} finds no place for usb-net (10.3 does)"
     return None
 
 

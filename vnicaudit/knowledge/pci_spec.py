@@ -78,7 +78,7 @@ def _hexadecimal(name: str, value: object, highest: int) -> Iterator[str]:
     try:
         number = int(value[:_MAX_PATTERN], 16)
     except ValueError:
-        yield f"{name} {value[:20]!r} is no hexadecimal number"
+        yield f"{name} {value[:20]!r} is not a hexadecimal number"
         return
     if number > highest:
         yield f"{name} {value[:20]!r} is above {highest:X}"
@@ -103,7 +103,7 @@ def _patterns(address: dict[str, object]) -> Iterator[str]:
         if not isinstance(pattern, str):
             yield f"{name} of the address is not text"
         elif len(pattern) <= _MAX_PATTERN and not _compiles(pattern):
-            yield f"{name} of the address is no regular expression"
+            yield f"{name} of the address is not a valid regular expression"
 
 
 def _compiles(pattern: str) -> bool:

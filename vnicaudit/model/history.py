@@ -100,7 +100,7 @@ class HistoryStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Newest first."""
 
 
-class FindingRecord(msgspec.Struct, frozen=True, kw_only=True):
+class FindingRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A finding that an audit changed, or that differs between two."""
 
     state: str
@@ -119,7 +119,7 @@ class FindingRecord(msgspec.Struct, frozen=True, kw_only=True):
     reopened: int = 0
 
 
-class NicRecord(msgspec.Struct, frozen=True, kw_only=True):
+class NicRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A NIC that differs between two audits. ``changes``: column -> value before and after."""
 
     state: str

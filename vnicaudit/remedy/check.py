@@ -57,9 +57,9 @@ def _objections(
 ) -> Iterator[str]:
     if before.errors != after.errors:
         error = next(iter(after.errors), "")
-        yield f"the result could not be read as before: {error or 'something is not there'}"
+        yield f"the result could not be read as before: {error or 'something is missing'}"
     if len(before.audited_items) != len(after.audited_items):
-        yield "the result does not describe as much as before"
+        yield "the result would describe fewer things than before"
         return
     by_subject: dict[int, tuple[MadeChange, ...]] = {
         number: tuple(group) for number, group in groupby(made, lambda one: one.subject)
@@ -84,7 +84,7 @@ def _findings(
 ) -> Iterator[str]:
     for one in made:
         if one.key in after:
-            yield f"the problem would not be gone: {after[one.key].message}"
+            yield f"the problem would remain: {after[one.key].message}"
     worst = _worst(made)
     for key, finding in after.items():
         old = before.get(key)
@@ -94,7 +94,7 @@ def _findings(
         if finding.confidence == "low":  # a hint (more queues?) is no harm done, and is reported
             continue
         if rank > worst.get((key[0], key[3]), worst.get(key[0], -1)):
-            yield f"it would bring up {finding.rule} ({finding.severity}): {finding.message}"
+            yield f"it would cause {finding.rule} ({finding.severity}): {finding.message}"
 
 
 def _worst(made: tuple[MadeChange, ...]) -> dict[object, int]:
@@ -118,9 +118,9 @@ def _other_facts(
     elif isinstance(old, Preference) and isinstance(new, Preference):
         changed = {_PREFERS.get(one.change.field, one.change.field) for one in made} | _PLACES
         if _without_fields(asdict(old), changed) != _without_fields(asdict(new), changed):
-            yield "something else of the preference would change"
+            yield "something else in the preference would change"
     elif type(old) is not type(new):
-        yield "the result is something else than before"
+        yield "the result would be of another kind than before"
 
 
 def _without_preference(item: Item, preferred: bool) -> Item:
@@ -135,7 +135,7 @@ def _nova(old: NovaConfig, new: NovaConfig, made: tuple[MadeChange, ...]) -> Ite
     changed = {one: _option_of(one, old) for one in made}
     for one, option in changed.items():
         if option is None or option.name != one.change.field.rpartition("/")[2]:
-            yield f"{one.change.field} is not what stands there"
+            yield f"{one.change.field} is no longer there"
             return
     wanted = [option for given in old.options for option in _expected(given, changed)]
     if (
@@ -155,10 +155,10 @@ def _domain(
 ) -> Iterator[str]:
     changes = [one.change for one in made]
     if (old.name, old.uuid) != (new.name, new.uuid) or len(old.nics) != len(new.nics):
-        yield "the domain would be another one"
+        yield "it would become another domain"
         return
     if _rest_of_domain(old.declared, changes) != _rest_of_domain(new.declared, changes):
-        yield "something else of the domain would change"
+        yield "something else in the domain would change"
     shared = _shared(old, changes, writers)
     by_nic: dict[int | None, list[Change]] = {}
     for one in made:
@@ -172,7 +172,7 @@ def _nic(
     old: Nic, new: Nic, changes: list[Change], shared: set[str], free: set[str]
 ) -> Iterator[str]:
     if _identity(old) != _identity(new):
-        yield f"NIC {old.index} would be another one"
+        yield f"NIC {old.index} would become another NIC"
     wanted = {change.field: change.new for change in changes if change.field in _FIELDS}
     for field, value in wanted.items():
         if field not in shared and _field_text(new.declared, field) != value:

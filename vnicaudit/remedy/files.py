@@ -72,7 +72,8 @@ def fix_files(
         real = os.path.realpath(real_path(path))
         if targets and path not in named and not _is_within(real, tops):
             yield FileFixed(
-                path, error=f"a link leads out of the target, to {real}: name that file"
+                path,
+                error=f"a link that leads out of the target, to {real}: name that file instead",
             )
             continue
         try:

@@ -144,7 +144,7 @@ class _Rounds:
     def _edit_for(self, made: MadeChange, writer: PlatformWriter) -> _Try | None:
         """How to make it; None, and noted, where it cannot be made."""
         if made.key in self._made:
-            self._refuse(made, "returns", "it comes back when others are fixed")
+            self._refuse(made, "returns", "fixing other problems brings it back")
             return None
         try:
             check_owner(self._reading.audited_items[made.subject].item, writer)
@@ -210,4 +210,4 @@ def check_owner(item: Item, writer: PlatformWriter) -> None:
     if not isinstance(item, Domain) or not writer.OWNER_REWRITES:
         return
     if name := rewritten_by(item.declared.owner):
-        raise OwnedError(f"the definition is {name}'s, which rewrites it: change it there")
+        raise OwnedError(f"the definition belongs to {name}, which rewrites it: change it there")

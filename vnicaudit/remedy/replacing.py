@@ -81,7 +81,8 @@ def _check(real: str, status: os.stat_result) -> None:
         raise RefusedError("the file is read-only")
     if status.st_nlink > 1:
         raise RefusedError(
-            f"the file has {status.st_nlink} names (hard links): the others would keep the old text"
+            f"the file has {status.st_nlink} names (hard links): the others would keep the old "
+            "content"
         )
 
 
@@ -111,7 +112,7 @@ def _made_alike(descriptor: int, real: str, status: os.stat_result) -> None:
         try:
             os.fchown(descriptor, status.st_uid, status.st_gid)
         except OSError as error:
-            raise RefusedError(f"the file's owner cannot be kept: {error.strerror}") from None
+            raise RefusedError(f"the file's owner cannot be preserved: {error.strerror}") from None
     os.fchmod(descriptor, stat.S_IMODE(status.st_mode))  # behind fchown, which drops set-id bits
     names = _attributes(real)
     for name in names:
@@ -140,7 +141,7 @@ def _keep_attribute(descriptor: int, real: str, name: str) -> None:
     try:
         os.setxattr(descriptor, name, value)
     except OSError as error:
-        reason = f"its extended attribute {name} cannot be kept: {error.strerror}"
+        reason = f"its extended attribute {name} cannot be preserved: {error.strerror}"
         raise RefusedError(reason) from None
 
 

@@ -29,8 +29,9 @@ def check_uri(uri: str, trusted: Container[str] = ()) -> None:
     parts = unsafe_parts(uri)
     if parts and uri not in trusted:
         raise RefusedError(
-            f"{uri} stands in a file, and {', '.join(parts)} may start a program here or switch a "
-            "check off: nothing was dialled; give the same URI with --trust-uri if it is your own"
+            f"{uri} comes from a file, and {', '.join(parts)} may start a program here or switch "
+            "off a check: it was not contacted; if it is your own, pass the same URI with "
+            "--trust-uri"
         )
 
 

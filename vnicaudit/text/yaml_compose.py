@@ -123,7 +123,7 @@ class _Composer:
             problem = "a character that YAML does not allow"
             raise _ParserError(problem, self._offset + (at or 0)) from None
         except (ValueError, OverflowError):  # ruamel.yaml's, of chr() and int()
-            problem = "a number or an escape that is beyond what there is, in what follows"
+            problem = "a number or an escape out of range, after this place"
             raise _ParserError(problem, self._offset + reached) from None
         nodes = self._stack[0].nodes
         root = nodes[0] if nodes else None
@@ -151,7 +151,7 @@ class _Composer:
         at = self._offset + event.start_mark.index
         found = self._anchors.get(event.anchor or "")
         if found is None:
-            raise NotYamlError("an alias of an anchor that is not there, or not yet", at)
+            raise NotYamlError("an alias whose anchor does not exist, or comes later", at)
         self._add(*found, None, at)
 
     def begin(self, event: _Event) -> None:
@@ -188,7 +188,7 @@ class _Composer:
         frame.size += size
         frame.depth = max(frame.depth, depth + 1)
         if frame.size > MAX_VALUES:
-            raise NotYamlError(f"more than {MAX_VALUES} values, aliases followed", at)
+            raise NotYamlError(f"more than {MAX_VALUES} values, with aliases expanded", at)
         if frame.depth > MAX_DEPTH + 1:
             raise NotYamlError(f"nested more than {MAX_DEPTH} levels deep", at)
 

@@ -47,7 +47,7 @@ def with_value(place: YamlPlace, value: str) -> Edit:
         raise RefusedError("a template fills this in: edit it by hand")
     written = source.written(node)
     if not isinstance(node, Scalar) or not written or written[0] in "|>&*!" or "\n" in written:
-        raise RefusedError("what stands there is no simple value: edit it by hand")
+        raise RefusedError("this is not a simple value: edit it by hand")
     quote = 1 if written[0] in "'\"" else 0
     _check_value(value)
     return _edit(source, node.start + quote, node.end - quote, value)
@@ -63,12 +63,14 @@ def with_key(place: YamlPlace, key: str, value: str, after: tuple[str, ...]) -> 
     if not isinstance(mapping, Mapping) or not place.complete:
         raise RefusedError("a template may put more in here: edit it by hand")
     if _pair(mapping, key) is not None:
-        raise RefusedError(f"{key} stands there without a value: edit it by hand")
+        raise RefusedError(f"{key} has no value: edit it by hand")
     _check_value(value)
     source = place.document.source
     sibling = next((found for name in after if (found := _pair(mapping, name))), None)
     if sibling is None:
-        raise RefusedError(f"there is none of {', '.join(after)} beside which to put {key}")
+        raise RefusedError(
+            f"{key} cannot be added: there is no {', '.join(after)} to put it next to"
+        )
     name, given = sibling
     if source.text[mapping.start : mapping.start + 1] == "{":
         return _in_flow(source, name, given, key, value)
@@ -104,7 +106,7 @@ def _last_position(source: YamlSource, name: Scalar, node: Node) -> int:
     above = name.start
     while True:
         if node.start < above:
-            raise RefusedError("an alias stands there: edit it by hand")
+            raise RefusedError("this is an alias: edit it by hand")
         if isinstance(node, Scalar) or source.text[node.start : node.start + 1] in ("[", "{"):
             return max(node.start, _behind_text(source.text, node.end))
         above = node.start
@@ -127,7 +129,7 @@ def _check(place: YamlPlace) -> None:
 
 def _check_value(value: str) -> None:
     if _PLAIN.fullmatch(value) is None:
-        raise RefusedError(f"{value[:40]!r} is not written here: edit it by hand")
+        raise RefusedError(f"{value[:40]!r} does not stand here literally: edit it by hand")
 
 
 def _edit(source: YamlSource, start: int, end: int, new: str) -> Edit:

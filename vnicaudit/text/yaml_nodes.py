@@ -196,7 +196,7 @@ def _error(source: YamlSource, error: NotYamlError) -> TargetError:
     line, _column = source.line_column(min(error.position, len(source.text)))
     written = source.text.split("\n")[line - 1]
     template = source.template or "${" in written or "<%" in written
-    what = "a template that is no YAML before it is rendered" if template else "not YAML"
+    what = "a template that is not YAML until it is rendered" if template else "not YAML"
     return TargetError(f"{what}: {error.problem}", file=source.file, line=line)
 
 

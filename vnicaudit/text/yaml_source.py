@@ -28,13 +28,13 @@ class YamlSource:
             raise TargetError(f"larger than {MAX_BYTES >> 20} MiB: not read", file=file)
         self.file = file
         if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-            raise TargetError("UTF-16: not read; save it as UTF-8", file=file)
+            raise TargetError("UTF-16 is not supported; save it as UTF-8", file=file)
         self._mark = 3 if data.startswith(BOM_UTF8) else 0
         try:
             self.text = data[self._mark :].decode("utf-8")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start + self._mark) + 1
-            raise TargetError("not UTF-8, as YAML has to be", file=file, line=line) from None
+            raise TargetError("not UTF-8, which YAML must be", file=file, line=line) from None
         self.mask = without_tags(self.text) if is_opened(self.text) else Mask(self.text)
         self.template = self.mask.text is not self.text and self.mask.text != self.text
         self._lines: list[int] = []

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.inside import inside
 from tests.remedy.works import work
 from vnicaudit.audit.reading.commented import with_comments
 from vnicaudit.audit.reading.options import RunOptions
@@ -370,3 +371,15 @@ def test_two_findings_of_a_rule_on_one_line(nics: int, told: list[str], tmp_path
     assert [rule for rule in found if rule.startswith("SUPP")] == told
     assert found.count("VNIC002") == (nics if told else 0)
     assert accepted == [] if told else ["VNIC002"]
+
+
+def test_one_of_several_explained_alone_tells_nothing_of_comments(tmp_path: Path) -> None:
+    """Whether another guest of the file needs one is not known then."""
+    used = _MACHINE.format(name="vm1", behind="  # vnicaudit: suppress VNIC071 vendor")
+    wrong = _MACHINE.format(name="vm2", behind="  # vnicaudit: suppress VNIC071")
+    (tmp_path / "vms.yaml").write_text("---\n".join([used, wrong, used.replace("vm1", "vm3")]))
+    for name in ("vm1", "vm2", "vm3"):
+        words = ("explain", "vms.yaml", "--nic", "0", "--domain", name)
+        assert "SUPP" not in inside(*words, cwd=tmp_path).stdout
+    found = rules_of(audited(tmp_path / "vms.yaml"))
+    assert found == (["SUPP003", "VNIC071"], ["VNIC071", "VNIC071"])

@@ -48,8 +48,10 @@ class TestModel:
             (config(hw_vif_model="rtl8139"), "Nova keeps hw_vif_model=rtl8139 for this server"),
             (
                 config("image", hw_vif_model="rtl8139"),
-                "hw_vif_model=rtl8139 of its image, which was not changed since the server was "
-                "made",
+                (
+                    "hw_vif_model=rtl8139 from its image, which has not changed since the "
+                    "server was created"
+                ),
             ),
             (config(hw_vif_model="VirtualE1000"), "Nova writes rtl8139 for it, whatever it keeps"),
         ],
@@ -91,8 +93,8 @@ class TestModel:
     @pytest.mark.parametrize(
         ("nova", "model", "tell"),
         [
-            (NovaVersions("2.96", 29, 30), None, "it may keep virtio from when it was on"),
-            (NovaVersions("2.90", 24, 25), None, "it may keep virtio from when it was on"),
+            (NovaVersions("2.96", 29, 30), None, "Nova may still keep virtio from when it was on"),
+            (NovaVersions("2.90", 24, 25), None, "Nova may still keep virtio from when it was on"),
             (NovaVersions("2.88", 23, 23), "rtl8139", "libvirt's default"),
         ],
     )

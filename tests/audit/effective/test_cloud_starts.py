@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.audit.clouds import TARGET, flavor, image, server
+from tests.shares import examples
 from vnicaudit.audit.explain import layers
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
@@ -108,7 +109,7 @@ BINDINGS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(
     st.lists(PORTS, min_size=1, max_size=3),
     CONFIGS,

@@ -211,7 +211,7 @@ class TestRunning:
     def test_more_than_the_backend_has(self) -> None:
         running = replace(RUNS, tx_queue_size=1024)
         found = resolve(replace(BRIDGE, tx_queue_size=1024), KVM, HERE, running)
-        reason = "QEMU was given 1024; its backend has 256 at most"
+        reason = "QEMU was started with 1024; the backend supports 256 at most"
         assert found.tx_queue_size == Resolved(1024, 256, reason)
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.shares import examples
 from vnicaudit.audit.effective import resolve
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
@@ -109,9 +110,9 @@ def test_what_is_not_known_to_be_refused(
     ("host", "reason"),
     [
         (HostConfig(libvirt_version=Version(6, 8)),
-         "libvirt 6.8.0 has no type='vdpa', 6.9 brought it: does not start"),
+         "libvirt 6.8.0 has no type='vdpa' (added in 6.9): does not start"),
         (HostConfig(qemu_version=Version(5)),
-         "QEMU 5.0.0 has no type='vdpa', 5.1 brought it: does not start"),
+         "QEMU 5.0.0 has no type='vdpa' (added in 5.1): does not start"),
     ],
 )  # fmt: skip
 def test_vdpa_before_its_time(model: str | None, host: HostConfig, reason: str) -> None:
@@ -216,7 +217,7 @@ RUNNING = st.none() | st.builds(
 STATES = st.none() | st.builds(DomainState, active=st.booleans())
 
 
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(NICS, DOMAINS, HOSTS, RUNNING, STATES)
 def test_starts_never_contradicts_an_error(
     nic: NicConfig,

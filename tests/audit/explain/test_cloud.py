@@ -97,7 +97,7 @@ class TestAlone:
         kept = replace(config("image", hw_vif_model="rtl8139"), image=image(hw_vif_model="rtl8139"))
         found = told(alone(kept, port("rtl8139")))
         assert found["Image jammy"].facts == (LayerFact("hw_vif_model", "rtl8139"),)
-        name = "What Nova keeps, taken from its image, which was not changed since"
+        name = "What Nova keeps, taken from its image, which has not changed since"
         assert found[name].facts == (LayerFact("hw_vif_model", "rtl8139", wins=True),)
 
     def test_a_flavor_that_switches_multiqueue_on(self) -> None:
@@ -129,9 +129,13 @@ class TestAlone:
 
     def test_what_would_tell_names_its_host(self) -> None:
         found = told(alone())
-        assert found["libvirt definition"].missing == "give its host as qemu+ssh://cmp1/system"
+        assert (
+            found["libvirt definition"].missing
+            == "add its host as a target: qemu+ssh://cmp1/system"
+        )
         assert found["nova.conf of cmp1"].missing == (
-            "give nova.conf of cmp1 as a target, with [DEFAULT] host in it or in a folder called so"
+            "add nova.conf of cmp1 as a target, with [DEFAULT] host in it, or in a folder "
+            "named after the host"
         )
 
     def test_why_its_nova_conf_is_not_joined(self) -> None:
@@ -141,17 +145,17 @@ class TestAlone:
         )
         nodes = NodesByHost([node])
         found = told(with_node(alone(), nodes))["nova.conf of cmp1"]
-        assert found.missing.startswith("nova.conf of cmp1.example is not this host's (cmp1): ")
+        assert found.missing.startswith("nova.conf of cmp1.example is not for this host (cmp1): ")
         hidden = told(with_node(alone(host=None), nodes))["nova.conf of its host"]
-        assert hidden.missing == "Nova tells admins only which host that is"
+        assert hidden.missing == "Nova shows only admins which host that is"
 
     def test_a_tenant_is_not_told_the_host(self) -> None:
         found = told(alone(host=None))
         assert found["libvirt definition"].missing == (
-            "give the host it runs on as qemu+ssh://HOST/system; Nova tells admins only which one "
-            "that is"
+            "add its host as a target, qemu+ssh://HOST/system; Nova shows only admins "
+            "which host that is"
         )
-        assert found["nova.conf of its host"].missing == "Nova tells admins only which host that is"
+        assert found["nova.conf of its host"].missing == "Nova shows only admins which host that is"
 
     def test_nor_how_its_ports_are_bound(self) -> None:
         domain = alone(nic=port(type="network", actual_type=None))
@@ -159,7 +163,7 @@ class TestAlone:
         unbound = replace(domain.declared.server, bindings=(PortBinding(),))
         domain = replace(domain, declared=domain.declared.with_server(unbound))
         found = told(domain)
-        assert found["Port port-1-0"].missing == "Neutron tells admins only how it is bound"
+        assert found["Port port-1-0"].missing == "Neutron shows only admins how it is bound"
         assert not [name for name in found if name.startswith("Network")], "it is not libvirt's"
 
     def test_a_shelved_server_has_no_definition(self) -> None:
@@ -171,8 +175,8 @@ class TestAlone:
     def test_what_an_older_nova_does_not_say(self) -> None:
         found = told(alone(config("unseen"), port(None)))["What Nova keeps"]
         assert found.missing == (
-            "Nova says it from 2025.1 (microversion 2.98) on; nova-manage image_property show "
-            f"{UUID.format(1)} hw_vif_model would show it"
+            "Nova reports it since 2025.1 (microversion 2.98); nova-manage image_property "
+            f"show {UUID.format(1)} hw_vif_model would show it"
         )
 
     def test_where_its_image_is(self) -> None:
@@ -238,8 +242,10 @@ class TestJoined:
         [
             (
                 NovaVersions("2.96", 29, 30),
-                "libvirt has virtio: nova-manage image_property set may have done that "
-                "(image_property show would show it)",
+                (
+                    "libvirt has virtio: nova-manage image_property set may have changed it "
+                    "(image_property show would show it)"
+                ),
             ),
             (
                 NovaVersions("2.88", 23, 23),

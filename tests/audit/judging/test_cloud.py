@@ -125,8 +125,8 @@ class TestFixes:
     def test_a_nova_that_cannot_change_it(self) -> None:
         kept = replace(config(), nova=NovaVersions("2.88", 23, 24))
         assert fix_of(server(1, port("rtl8139"), kept=kept)) == (
-            "This Nova (24.0 or older) cannot change it for a server that exists: only servers "
-            f"made anew get what their image says.{FOR_NEW}"
+            "This Nova (24.0 or older) cannot change it for an existing server: only new "
+            f"servers get what their image says.{FOR_NEW}"
         )
 
     def test_a_nova_that_surely_can(self) -> None:

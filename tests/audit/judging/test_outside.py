@@ -80,10 +80,10 @@ def test_it_can_be_set(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("vnic200.py", "ids of your own begin otherwise than VNIC or SUPP"),
-        ("supp001.py", "ids of your own begin otherwise than VNIC or SUPP"),
-        ("acme1.py", "a rule's file is called after its id"),
-        ("helpers.py", "a rule's file is called after its id"),
+        ("vnic200.py", "ids of your own rules must not begin with VNIC or SUPP"),
+        ("supp001.py", "ids of your own rules must not begin with VNIC or SUPP"),
+        ("acme1.py", "name the file after the rule's id"),
+        ("helpers.py", "name the file after the rule's id"),
     ],
 )
 def test_other_files_are_refused(folder: Path, name: str, said: str) -> None:
@@ -102,15 +102,15 @@ def test_an_id_is_given_once(folder: Path, tmp_path: Path) -> None:
     other.mkdir()
     path = write(other / "ACME001.py", "another")
     assert refused(folder, other) == (
-        f"{path}: there is a rule ACME001 already, in {folder}/acme001.py"
+        f"{path}: rule ACME001 already exists, in {folder}/acme001.py"
     )
 
 
 def test_a_name_is_given_once(folder: Path) -> None:
     path = write(folder / "acme002.py", "our-own")
-    assert refused(folder) == f"{path}: name: 'our-own' is that of ACME001"
+    assert refused(folder) == f"{path}: name: 'our-own' is already the name of ACME001"
     write(path, "legacy-emulated-nic")
-    assert refused(folder) == f"{path}: name: 'legacy-emulated-nic' is that of VNIC001"
+    assert refused(folder) == f"{path}: name: 'legacy-emulated-nic' is already the name of VNIC001"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_nothing_is_loaded_that_everybody_may_write(
     place.chmod(place.stat().st_mode | 0o002)
     where = folder / "acme001.py" if what.endswith(".py") else place.resolve()
     assert refused(folder) == (
-        f"{where}: no rules are loaded from there, for it may be written by everybody"
+        f"{where}: no rules are loaded from there, because it is writable by everyone"
     )
 
 

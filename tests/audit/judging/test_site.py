@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import vnicaudit
+from tests.cli.inside import inside as vnicaudit
 from vnicaudit.audit import run as run_module
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.site import differing_nodes, node_of

@@ -178,7 +178,7 @@ def refusal(revision: str = "start", folder: str = ".") -> str:
      "$(touch x)", "; touch x", "HEAD^{tree}", "@{u}", "größe", os.fsdecode(b"\xff")],
 )  # fmt: skip
 def test_a_revision_that_is_none(repository: Path, revision: str) -> None:
-    assert refusal(revision) == f"--changed-since: {revision!r} is no commit of {repository}"
+    assert refusal(revision) == f"--changed-since: {revision!r} is not a commit in {repository}"
     assert sorted(path.name for path in repository.iterdir()) == [".git", "a.xml", "sub"]
 
 
@@ -201,7 +201,9 @@ def test_a_bare_repository(tmp_path: Path) -> None:
 
 def test_no_commit_yet(tmp_path: Path) -> None:
     git("init", "-q", tmp_path)
-    assert refusal("HEAD", str(tmp_path)) == f"--changed-since: 'HEAD' is no commit of {tmp_path}"
+    assert (
+        refusal("HEAD", str(tmp_path)) == f"--changed-since: 'HEAD' is not a commit in {tmp_path}"
+    )
 
 
 def test_no_git(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,8 +225,8 @@ def test_a_shallow_clone(repository: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     git("clone", "-q", "--depth", "1", repository.as_uri(), clone)
     assert refusal("start", str(clone)) == (
-        f"--changed-since: 'start' is no commit of {clone}; this clone is shallow: fetch the whole "
-        "history (git fetch --unshallow)"
+        f"--changed-since: 'start' is not a commit in {clone}; this is a shallow clone: "
+        "fetch its whole history (git fetch --unshallow)"
     )
 
 

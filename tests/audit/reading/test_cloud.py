@@ -425,8 +425,10 @@ class TestNova:
         assert [number for number in (1, 2, 3) if found[UUID.format(number)]] == [2]
         notes = {result.target: result.notes for result in run.results}
         assert notes[file] == (
-            f"{file}: not joined with the servers of its host: openstack:prod, openstack:test each "
-            "have a host called cmp1; give one cloud at a time",
+            (
+                f"{file}: not used for the servers of its host, because openstack:prod, "
+                "openstack:test each have a host named cmp1; name one cloud at a time"
+            ),
         )
         assert notes[other] == ()
 
@@ -471,8 +473,10 @@ class TestNova:
         run = run_of(cloud.work("VNIC001"))
         list(run.items([file, TARGET]))
         assert run.results[0].notes == (
-            f"{file}: not joined with the servers of its host, as it is not known which one that "
-            "is: neither [DEFAULT] host nor its path names one of them",
+            (
+                f"{file}: not used for the servers of its host, because the host is unknown: "
+                "neither [DEFAULT] host nor its path names one of the hosts"
+            ),
         )
         assert run.results[1].notes == ()
 
@@ -503,4 +507,5 @@ def test_a_report_in_json_has_notes_and_calls() -> None:
         "target": TARGET, "status": "ok", "error": None, "domains": 0, "nics": 0, "errors": [],
         "unread": 0, "notes": ["so"], "calls": {"compute": 2},
         "not_judged": [], "not_judged_count": 0, "passed_over": False,
+        "unrecognised": [], "unrecognised_count": 0,
     }  # fmt: skip

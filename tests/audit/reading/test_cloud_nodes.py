@@ -21,7 +21,7 @@ def facts(file: str, rx: str = "512") -> NodeFacts:
     return NodeFacts(file, (("rx_queue_size", rx),))
 
 
-WHY = ": [DEFAULT] host in it, or else its folder, has to have just this name"
+WHY = ": [DEFAULT] host in the file, or else its folder, must have exactly this name"
 
 
 @pytest.mark.parametrize(
@@ -30,23 +30,25 @@ WHY = ": [DEFAULT] host in it, or else its folder, has to have just this name"
         ((), ""),
         (
             (node("/n/a.conf", "cmp1.example"),),
-            f"nova.conf of cmp1.example is not this host's (cmp1){WHY}",
+            f"nova.conf of cmp1.example is not for this host (cmp1){WHY}",
         ),
         (
             (node("/n/cmp1.example/nova.conf"),),
-            f"/n/cmp1.example/nova.conf is not this host's (cmp1){WHY}",
+            f"/n/cmp1.example/nova.conf is not for this host (cmp1){WHY}",
         ),
         (
             (
                 *(node(f"/n/{n}/nova.conf", f"cmp{n}") for n in (2, 3, 4, 5)),
                 node("/n/6.conf", "cmp1.lab"),
             ),
-            "nova.conf of cmp1.lab, nova.conf of cmp2, nova.conf of cmp3 and 2 more are not this "
-            f"host's (cmp1){WHY}",
+            (
+                "nova.conf of cmp1.lab, nova.conf of cmp2, nova.conf of cmp3 and 2 more are "
+                f"not for this host (cmp1){WHY}"
+            ),
         ),
         (
             (node("/a.conf", "cmp1"), node("/b.conf", "cmp1", rx="256")),
-            "several nova.conf are of cmp1, and say different things",
+            "several different nova.conf belong to cmp1",
         ),
     ],
 )
@@ -62,8 +64,8 @@ def test_why_a_host_of_two_clouds_has_none() -> None:
     for cloud in ("openstack:b", "openstack:a"):
         nodes.meet("cmp1", cloud)
     assert nodes.unknown_reason("cmp1") == (
-        "openstack:a, openstack:b each have a host called cmp1, and whose nova.conf that is is not "
-        "known: give one cloud at a time"
+        "openstack:a, openstack:b each have a host named cmp1, so it is unclear whose "
+        "nova.conf this is: name one cloud at a time"
     )
 
 
@@ -134,8 +136,8 @@ def test_what_was_not_joined_is_noted_once_for_each_target() -> None:
     assert nodes.meet("cmp2", "openstack:prod")
     assert nodes.of("cmp2") is not None
     why = (
-        "not joined with the servers of its host, as it is not known which one that is: neither "
-        "[DEFAULT] host nor its path names one of them"
+        "not used for the servers of its host, because the host is unknown: neither "
+        "[DEFAULT] host nor its path names one of the hosts"
     )
     assert list(nodes.notes()) == [
         ("nodes", f"/n/cmp1/nova.conf (and 1 more): {why}"),
@@ -163,8 +165,10 @@ def test_a_host_of_two_clouds_is_of_neither() -> None:
     assert list(nodes.notes()) == [
         (
             "nodes",
-            "/n/nova.conf: not joined with the servers of its host: openstack:a, openstack:b each "
-            "have a host called cmp1; give one cloud at a time",
+            (
+                "/n/nova.conf: not used for the servers of its host, because openstack:a, "
+                "openstack:b each have a host named cmp1; name one cloud at a time"
+            ),
         )
     ]
 

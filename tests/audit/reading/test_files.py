@@ -197,7 +197,7 @@ def test_other_content_is_an_error_when_named_and_passed_over_in_a_folder(
 
 def test_a_document_without_a_domain_is_named(tmp_path: Path) -> None:
     """A snapshot without its definition; a domain in somebody else's namespace."""
-    message = "recognised as libvirt domain XML, but there is nothing in it to judge: no domain"
+    message = "recognised as libvirt domain XML, but it contains nothing to judge: no domain"
     for text in (
         "<domainsnapshot><name>s</name></domainsnapshot>",
         "<domain xmlns='urn:other' type='kvm'><name>x</name></domain>",
@@ -214,12 +214,14 @@ def test_a_document_without_a_domain_is_named(tmp_path: Path) -> None:
     [
         (
             b"<domainsnapshot><name>s</name></domainsnapshot>",
-            "recognised as libvirt domain XML, but there is nothing in it to judge: no domain",
+            "recognised as libvirt domain XML, but it contains nothing to judge: no domain",
         ),
         (
             b"#!/bin/sh\n# openstack image create a\n",
-            "recognised as image or flavor definition, but there is nothing in it to judge: no "
-            "image, flavor or guest of libvirt",
+            (
+                "recognised as image or flavor definition, but it contains nothing to judge: "
+                "no image, flavor or guest of libvirt"
+            ),
         ),
     ],
 )

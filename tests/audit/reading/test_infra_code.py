@@ -96,7 +96,7 @@ def test_a_byte_order_mark_before_json_and_a_script(tmp_path: Path) -> None:
 def test_utf_16_is_named_where_it_is_about_images(tmp_path: Path) -> None:
     file = tmp_path / "main.tf"
     file.write_bytes(("\ufeff" + TERRAFORM).encode("utf-16-le"))
-    assert _read(file) == [ReadError("UTF-16: not read; save it as UTF-8", str(file))]
+    assert _read(file) == [ReadError("UTF-16 is not supported; save it as UTF-8", str(file))]
     file.write_bytes("\ufeffa = 1\n".encode("utf-16-be"))
     assert _read(file) == []
 

@@ -81,8 +81,10 @@ def test_two_tenants_share_images_alone(cloud: FakeCloud) -> None:
     run, found = both(cloud, [server(1), OLD, BIG], [server(2), seen_by(OLD), seen_by(BIG)])
     assert [finding.rule for finding in found] == ["VNIC062", "VNIC066", "VNIC066"]
     assert run.results[1].notes == (
-        f"1 image is in {TARGET} too, reported once; whether it is the same cloud is not known for "
-        "certain, so flavors are reported of both",
+        (
+            f"1 image is in {TARGET} too, reported once; this may not be the same cloud, so "
+            "flavors are reported for both"
+        ),
     )
 
 

@@ -43,7 +43,7 @@ def test_a_name_is_what_it_looks_like(name: str, kind: str) -> None:
 
 
 def test_targets_of_later_versions_are_refused_by_name() -> None:
-    with pytest.raises(UsageError, match=r"kube:prod: targets of this kind are not read yet"):
+    with pytest.raises(UsageError, match=r"kube:prod: this kind of target is not supported"):
         target_of("kube:prod", every_platform().targets)
 
 
@@ -53,8 +53,8 @@ def test_a_cloud_has_a_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError) as raised:
         target_of(name, every_platform().targets)
     assert str(raised.value) == (
-        f"{name}: no cloud is named; write openstack:NAME with a name from clouds.yaml (or set "
-        "OS_CLOUD), or openstack:envvars for what the OS_* variables say"
+        f"{name}: the cloud is missing; write openstack:NAME with a name from clouds.yaml "
+        "(or set OS_CLOUD), or openstack:envvars to use the OS_* variables"
     )
 
 
@@ -75,7 +75,7 @@ def test_links_in_a_circle_end(tmp_path: Path) -> None:
     assert found == [
         str(tmp_path / "a.xml"),
         ReadError(
-            "a link that leads nowhere: Too many levels of symbolic links",
+            "a broken link: Too many levels of symbolic links",
             str(tmp_path / "self"),
         ),
     ]
@@ -110,5 +110,5 @@ def test_a_cloud_is_what_its_platform_says_not_what_begins_like_one() -> None:
     assert not is_cloud("other:prod", every_platform().targets)
     wanted = ServerFilter(project=("web",))
     check_filters(wanted, ["other:prod"], kinds)
-    with pytest.raises(UsageError, match="no target is one"):
+    with pytest.raises(UsageError, match="no target is a cloud"):
         check_filters(wanted, ["other:prod"], every_platform().targets)

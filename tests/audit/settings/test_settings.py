@@ -345,8 +345,8 @@ MISTAKES = {
     ),
     "a release of Nova that is none": (
         'nova-release = "Zaphod"\n',
-        "vnicaudit.toml:1: nova-release: 'Zaphod' is no release of Nova from "
-        f"{releases()[0]} to {releases()[-1]}",
+        "vnicaudit.toml:1: nova-release: unknown Nova release 'Zaphod' (known: "
+        f"{releases()[0]} to {releases()[-1]})",
     ),
     "an address of the documentation that is none": (
         'docs-url = "docs/"\n',
@@ -447,7 +447,7 @@ def test_a_file_that_is_not_utf_8(tmp_path: Path) -> None:
 def test_a_file_without_end(tmp_path: Path) -> None:
     path = tmp_path / "vnicaudit.toml"
     path.write_bytes(b"#" * (file.MAX_BYTES + 1))
-    with pytest.raises(UsageError, match=r"larger than 1 MiB, no settings file$"):
+    with pytest.raises(UsageError, match=r"larger than 1 MiB: not a settings file$"):
         load_settings(str(path))
 
 

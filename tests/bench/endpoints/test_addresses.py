@@ -161,8 +161,8 @@ def test_a_target_that_cannot_list_any_says_what_to_do() -> None:
     with pytest.raises(EndpointError) as error:
         address_of(target(code=1), peer(), None, None)
     assert str(error.value) == (
-        "agent://web01 cannot list its addresses (`ip -j addr show` of iproute2 4.17 or later"
-        " does): install iproute2, or say it behind its URL: ?address=IP"
+        "agent://web01 cannot list its addresses (that needs `ip -j addr show` of iproute2 "
+        "4.17 or later): install iproute2, or append it to the URL: ?address=IP"
     )
 
 
@@ -180,7 +180,9 @@ def test_a_link_over_ipv6_is_better_than_a_router_over_ipv4() -> None:
 
 
 def test_the_peers_own_address_does_not_count_on_another_machine() -> None:
-    with pytest.raises(EndpointError, match=r"^ssh://lab7 reaches no address of agent://web01"):
+    with pytest.raises(
+        EndpointError, match=r"^ssh://lab7 cannot reach any known address of agent://web01"
+    ):
         address_of(target("172.17.0.1"), peer(**{"172.17.0.1": "local"}), None, None)
 
 
@@ -189,6 +191,6 @@ def test_many_are_not_all_listed() -> None:
     with pytest.raises(UsageError) as error:
         address_of(target(*locals_), peer(**dict.fromkeys(locals_, "link")), None, None)
     assert str(error.value) == (
-        "agent://web01 has several addresses (192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4,"
-        " 192.0.2.5, 192.0.2.6, 192.0.2.7, 192.0.2.8, …): say it behind its URL: ?address=IP"
+        "agent://web01 has several addresses (192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4, "
+        "192.0.2.5, 192.0.2.6, 192.0.2.7, 192.0.2.8, …): append it to the URL: ?address=IP"
     )

@@ -85,9 +85,9 @@ def test_an_agent_that_may_not_run_programs() -> None:
     with pytest.raises(EndpointError) as error:
         open_endpoint("agent://web01", connect=host.connect)
     assert str(error.value).endswith(
-        "has been disabled; its agent does not run programs: let it do guest-exec and"
-        " guest-exec-status (--allow-rpcs and --block-rpcs of qemu-ga; in Red Hat's systems, see"
-        " /etc/sysconfig/qemu-ga)"
+        "has been disabled; its agent may not run programs: allow guest-exec and "
+        "guest-exec-status (--allow-rpcs and --block-rpcs of qemu-ga; on Red Hat systems, "
+        "see /etc/sysconfig/qemu-ga)"
     )
 
 
@@ -115,17 +115,19 @@ def test_no_libvirt_installed_here() -> None:
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        ({"guest-exec": 7}, "the guest's agent answered guest-exec with no object"),
-        ({"guest-exec-status": []}, "the guest's agent answered guest-exec-status with no object"),
+        ({"guest-exec": 7}, "the guest's agent did not answer guest-exec with an object"),
+        ({"guest-exec-status": []}, (
+            "the guest's agent did not answer guest-exec-status with an object"
+        )),
         ({"guest-exec-status": {"exited": True}}, "there was no answer (code 255)"),
         ({"guest-exec-status": {"exited": True, "exitcode": 0, "out-truncated": True}},
-         "the guest's agent cut off an answer"),
+         "the guest's agent sent an incomplete answer"),
         ({"guest-exec-status": {"exited": True, "exitcode": 0, "out-data": "x"}},
-         "the guest's agent sent output that is none"),
+         "the guest's agent sent invalid output"),
         ({"guest-exec-status": {"exited": True, "exitcode": 0, "out-data": "ä"}},
-         "the guest's agent sent output that is none"),
+         "the guest's agent sent invalid output"),
         ({"guest-exec-status": {"exited": True, "exitcode": 0, "out-data": {"a": 1}}},
-         "the guest's agent sent output that is none"),
+         "the guest's agent sent invalid output"),
         ({"guest-exec-status": {
             "exited": True, "exitcode": "0",
             "err-data": base64.b64encode(b"\x1b[2Jsh: no\n").decode()}},

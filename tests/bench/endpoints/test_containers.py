@@ -130,7 +130,7 @@ def test_one_that_says_nothing_is_an_error(fakes: Fakes) -> None:
 def test_a_program_that_is_not_here_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(
-        EndpointError, match=r"^kubectl://pod: this machine has no program kubectl$"
+        EndpointError, match=r"^kubectl://pod: kubectl is not installed on this machine$"
     ):
         open_endpoint("kubectl://pod")
 

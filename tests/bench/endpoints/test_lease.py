@@ -127,7 +127,7 @@ def test_a_lost_connection_ends_it() -> None:
     with pytest.raises(EndpointError) as error:
         session.run(["true"])
     assert str(error.value) == (
-        f"local: what was begun there is gone: for {SHORT:g} s it was out of reach,"
-        " or it was restarted"
+        f"local: the programs started there are gone: it was unreachable for {SHORT:g} s, "
+        "or was restarted"
     )
     session.close()

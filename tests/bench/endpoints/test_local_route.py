@@ -44,7 +44,7 @@ def test_both_ends_are_one(links: TwoLinks) -> None:
     url = links.target.url
     for address in ("192.0.2.1", "192.0.2.2"):
         path = PathOption("a", f"{url}?address={address}", url)
-        with ExitStack() as stack, pytest.raises(UsageError, match="in one network namespace"):
+        with ExitStack() as stack, pytest.raises(UsageError, match="in the same network namespace"):
             OpenedEndpoints(stack, adapters).open(path, LineFacts())
 
 
@@ -53,5 +53,5 @@ def test_nothing_is_measured(links: TwoLinks, tmp_path_factory: pytest.TempPathF
     path = f"{links.target.url}?address=192.0.2.1,{links.target.url}"
     done = vnicaudit("bench", "run", path, "-p", "smoke", "--state", state)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "in one network namespace" in done.stderr
+    assert "in the same network namespace" in done.stderr
     assert list(state.iterdir()) == []

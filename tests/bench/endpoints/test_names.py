@@ -62,7 +62,7 @@ def test_none() -> None:
     for code, stdout in ((2, ""), (0, "\nno address here\n"), (127, BOTH)):
         with pytest.raises(EndpointError) as error:
             resolved(stdout, code, "getent: not found\n" if code == 127 else "")
-        assert str(error.value).startswith("ssh://gen1 finds no address of 'web01'")
+        assert str(error.value).startswith("ssh://gen1 cannot resolve 'web01'")
         assert ("not found" in str(error.value)) == (code == 127)
 
 

@@ -118,8 +118,8 @@ def test_the_interface_with_that_mac(two: Two) -> None:
     with pytest.raises(EndpointError) as error:
         address_of(two.target, two.peer, None, "52:54:00:00:00:09")
     assert str(error.value) == (
-        f"{two.target.url} has no interface with 52:54:00:00:00:09 and a lasting address:"
-        " say it behind its URL: ?address=IP"
+        f"{two.target.url} has no interface with 52:54:00:00:00:09 and a lasting address: "
+        "append it to the URL: ?address=IP"
     )
 
 
@@ -128,8 +128,8 @@ def test_several_are_listed(two: Two) -> None:
     with pytest.raises(UsageError) as error:
         address_of(two.target, two.peer, None, None)
     assert str(error.value) == (
-        f"{two.target.url} has several addresses (192.0.2.1, 192.0.2.10):"
-        " say it behind its URL: ?address=IP"
+        f"{two.target.url} has several addresses (192.0.2.1, 192.0.2.10): append it to the "
+        "URL: ?address=IP"
     )
 
 
@@ -169,8 +169,8 @@ def test_no_way_is_an_error(two: Two) -> None:
     with pytest.raises(EndpointError) as error:
         address_of(two.target, two.peer, None, None)
     assert str(error.value) == (
-        f"{two.peer.url} reaches no address of {two.target.url} that was found:"
-        " say it behind its URL: ?address=IP"
+        f"{two.peer.url} cannot reach any known address of {two.target.url}: append it to "
+        "the URL: ?address=IP"
     )
 
 

@@ -34,7 +34,7 @@ def test_a_file_in_the_folder_is_a_transport() -> None:
 def test_what_is_no_endpoint_is_told_the_forms_there_are(url: str) -> None:
     with pytest.raises(UsageError) as error:
         open_endpoint(url)
-    assert str(error.value) == f"{url!r} is no endpoint; there are {FORMS}"
+    assert str(error.value) == f"invalid endpoint {url!r}; supported forms: {FORMS}"
 
 
 @pytest.mark.parametrize(
@@ -62,33 +62,35 @@ def test_a_url_is_taken_apart(url: str, name: str, options: dict[str, str]) -> N
     ("url", "message"),
     [
         ("ssh://h?sodu=true",
-         "ssh://h?sodu=true: ssh:// has no option 'sodu';"
-         " there are address, ssh_config, ssh_identity_file, sudo, sudo_user"),
+         (
+             "ssh://h?sodu=true: ssh:// has no option 'sodu'; use address, ssh_config, "
+             "ssh_identity_file, sudo, sudo_user"
+         )),
         ("netns://x?sudo=maybe",
-         "netns://x?sudo=maybe: sudo= is true or false, not 'maybe'"),
-        ("local?sudo", "local?sudo: options are NAME=VALUE, each once, with & between"),
+         "netns://x?sudo=maybe: sudo= must be true or false, not 'maybe'"),
+        ("local?sudo", "local?sudo: write options as NAME=VALUE, each once, separated by &"),
         ("local?sudo=true&sudo=true",
-         "local?sudo=true&sudo=true: options are NAME=VALUE, each once, with & between"),
-        ("local://here", "local://here: it is local, without a name"),
+         "local?sudo=true&sudo=true: write options as NAME=VALUE, each once, separated by &"),
+        ("local://here", "local://here: expected local, without a name"),
         ("ssh://h/etc",
-         "ssh://h/etc: nothing but options may follow the name; it is ssh://[USER@]HOST[:PORT]"),
-        ("netns://a;b", "netns://a;b: not the name of a network namespace; it is netns://NAME"),
-        ("netns://", "netns://: not the name of a network namespace; it is netns://NAME"),
-        ("netns://-a", "netns://-a: not the name of a network namespace; it is netns://NAME"),
+         "ssh://h/etc: only options may follow the name; expected ssh://[USER@]HOST[:PORT]"),
+        ("netns://a;b", "netns://a;b: not the name of a network namespace; expected netns://NAME"),
+        ("netns://", "netns://: not the name of a network namespace; expected netns://NAME"),
+        ("netns://-a", "netns://-a: not the name of a network namespace; expected netns://NAME"),
         ("ssh://-oProxyCommand=reboot",
-         "ssh://-oProxyCommand=reboot: not an endpoint; it is ssh://[USER@]HOST[:PORT]"),
+         "ssh://-oProxyCommand=reboot: not an endpoint; expected ssh://[USER@]HOST[:PORT]"),
         ("ssh://%2doProxyCommand",
-         "ssh://%2doProxyCommand: not an endpoint; it is ssh://[USER@]HOST[:PORT]"),
-        ("ssh://h ls", "ssh://h ls: not an endpoint; it is ssh://[USER@]HOST[:PORT]"),
-        ("docker://", "docker://: not an endpoint; it is docker://[USER@]CONTAINER"),
-        ("podman://a b", "podman://a b: not an endpoint; it is podman://[USER@]CONTAINER"),
+         "ssh://%2doProxyCommand: not an endpoint; expected ssh://[USER@]HOST[:PORT]"),
+        ("ssh://h ls", "ssh://h ls: not an endpoint; expected ssh://[USER@]HOST[:PORT]"),
+        ("docker://", "docker://: not an endpoint; expected docker://[USER@]CONTAINER"),
+        ("podman://a b", "podman://a b: not an endpoint; expected podman://[USER@]CONTAINER"),
         ("kubectl://p?context=$(reboot)",
-         "kubectl://p?context=$(reboot): context= has a letter that is not passed on"),
+         "kubectl://p?context=$(reboot): context= has a character that is not allowed"),
         ("kubectl://p?namespace=-A",
-         "kubectl://p?namespace=-A: namespace= has a letter that is not passed on"),
-        ("agent://", "agent://: no domain is named; it is agent://DOMAIN[?connect=LIBVIRT-URI]"),
+         "kubectl://p?namespace=-A: namespace= has a character that is not allowed"),
+        ("agent://", "agent://: the domain is missing; expected agent://DOMAIN[?connect=LIBVIRT-URI]"),
         ("agent://d?connect=here",
-         "agent://d?connect=here: connect= is a libvirt URI, as qemu:///system"),
+         "agent://d?connect=here: connect= must be a libvirt URI, such as qemu:///system"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_said(url: str, message: str) -> None:
@@ -99,7 +101,7 @@ def test_what_cannot_be_meant_is_said(url: str, message: str) -> None:
 
 @pytest.mark.parametrize("url", ["ssh://root:s3cret@web01", "docker://u:s3cret@c"])
 def test_a_password_is_refused_and_not_repeated(url: str) -> None:
-    with pytest.raises(UsageError, match="takes no password") as error:
+    with pytest.raises(UsageError, match="does not accept a password") as error:
         open_endpoint(url)
     assert "s3cret" not in str(error.value)
 
@@ -115,7 +117,7 @@ def test_a_url_may_say_where_that_end_is_reached() -> None:
     "text", ["", "192.0.2.0/24", "192.0.2", "fe80::1%25eth0", "-1", "web 1", "a..b"]
 )
 def test_an_address_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match=r"address= is an IP address or a host name, not '"):
+    with pytest.raises(UsageError, match=r"address= must be an IP address or a host name, not '"):
         address_option(f"local?address={text}")
 
 

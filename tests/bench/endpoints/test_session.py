@@ -216,7 +216,7 @@ def test_everything_is_gone_after_closing(session: EndpointSession) -> None:
 
 def test_after_closing_nothing_works(local: EndpointSession) -> None:
     local.close()
-    with pytest.raises(EndpointError, match=r"^local: what was begun there is gone"):
+    with pytest.raises(EndpointError, match=r"^local: the programs started there are gone"):
         local.run(["true"])
 
 

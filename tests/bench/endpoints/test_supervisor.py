@@ -75,7 +75,7 @@ class Answers:
 def test_a_folder_that_is_none_is_refused(folder: bytes) -> None:
     """It is removed at the end, and its name is part of what is run."""
     place = Answers(b"\nvnicaudit-supervisor " + folder + b" 0 0 0\n")
-    with pytest.raises(EndpointError, match=r"^ssh://h: unusable as a place for files: "):
+    with pytest.raises(EndpointError, match=r"^ssh://h: files cannot be stored there: "):
         open_session("ssh://h", place)
     assert place.closed
 
@@ -123,7 +123,7 @@ def test_one_that_cannot_be_stopped_is_an_error() -> None:
 
 def test_a_session_that_is_gone_says_so() -> None:
     gone = Supervisor("ssh://h", Answers(b"\nvnicaudit-supervisor gone 0 0 0\n"), 60)
-    with pytest.raises(EndpointError, match=r"^ssh://h: what was begun there is gone: for 60 s it"):
+    with pytest.raises(EndpointError, match=r"^ssh://h: the programs started there are gone: it"):
         gone.ask("renew", seconds=1)
     assert gone.ask("end", seconds=1).state == "gone"
 

@@ -94,5 +94,7 @@ def test_what_is_there_is_no_error() -> None:
 
 
 def test_a_place_that_cannot_say_is_an_error() -> None:
-    with pytest.raises(EndpointError, match=r"^ssh://h: cannot say which programs are there$"):
+    with pytest.raises(
+        EndpointError, match=r"^ssh://h: cannot check which programs are installed there$"
+    ):
         missing_tools(Saying("ssh://h", lambda _argv: (127, "")), [SH])

@@ -72,7 +72,7 @@ def test_the_second_waits_for_the_first(place: str) -> None:
         other.send_signal(signal.SIGKILL)  # the lock is let go when its lease ends
         wait_for_turns([(place_of(end), end)], said.append, pause=0.05)
     assert len(said) <= 1  # it may have been gone already
-    assert all(text.startswith(f"waits for its turn at {place}: ") for text in said)
+    assert all(text.startswith(f"waiting for {place}: ") for text in said)
 
 
 def test_who_measures_elsewhere_on_the_machine_is_no_holder_here(place: str) -> None:
@@ -141,14 +141,13 @@ def test_each_place_once_and_in_the_order_of_their_identities() -> None:
     wait_for_turns(ends, said.append, pause=0.0)  # type: ignore[arg-type]
     assert asked == ["a", "b", "b", "b"]
     assert said == [
-        "other measurements at a would not be noticed: no lock can be taken there",
-        "waits for its turn at b: another measurement is running (process 7 at kvm7, since now "
-        "[2J)",
+        "a cannot be locked, so other measurements there would go unnoticed",
+        "waiting for b: another measurement is running there (process 7 at kvm7, since now [2J)",
     ]
 
 
 def test_who_has_it_cannot_be_seen() -> None:
-    with pytest.raises(EndpointError, match="by whom cannot be seen"):
+    with pytest.raises(EndpointError, match="its owner is not visible"):
         wait_for_turns(
             [(("1",), Place("a", [TurnState(False)], []))],  # type: ignore[list-item]
             pytest.fail,

@@ -23,15 +23,15 @@ def workload(**fields: Any) -> Workload:
     ("fields", "message"),
     [
         ({"pattern": "fast"}, "dnsperf has no pattern 'fast': max, capacity, rate"),
-        ({"direction": "tx"}, "queries go one way and answers the other: direction is both"),
-        ({"size": 64}, "the size of a query is that of its name: no size can be given"),
-        ({"rate": 10.0}, "a rate belongs to pattern rate, and to no other"),
-        ({"pattern": "rate"}, "a rate belongs to pattern rate, and to no other"),
+        ({"direction": "tx"}, "direction must be both: queries go one way and answers the other"),
+        ({"size": 64}, "size cannot be set: the size of a query follows from its name"),
+        ({"rate": 10.0}, "only pattern rate takes a rate"),
+        ({"pattern": "rate"}, "only pattern rate takes a rate"),
         (
             {"pattern": "rate", "rate": 1.0, "generators": 2, "connections": 2},
-            "the rate is at least 1 per second for each generator",
+            "the rate must be at least 1 per second for each generator",
         ),
-        ({"seconds": 0.5}, "a run is at least 1 second"),
+        ({"seconds": 0.5}, "a run must last at least 1 second"),
         ({"generators": 2}, "each thread of each generator needs a connection of its own"),
         (
             {"options": {**NAME, "threads": "4"}, "connections": 2},
@@ -39,37 +39,49 @@ def workload(**fields: Any) -> Workload:
         ),
         (
             {"generators": 2, "connections": 5},
-            "connections have to be shared out evenly to the generators",
+            "the number of connections must be a multiple of the number of generators",
         ),
         ({"connections": 257}, "dnsperf has at most 256 connections with so many threads"),
         (
             {"options": {}},
-            "what is to be asked is either option name (example.org A) or option queries "
-            "(path of a query file on the peer)",
+            (
+                "set either option name (example.org A) or option queries (path of a query "
+                "file on the peer)"
+            ),
         ),
         (
             {"options": {**NAME, "queries": "/srv/q"}},
-            "what is to be asked is either option name (example.org A) or option queries "
-            "(path of a query file on the peer)",
+            (
+                "set either option name (example.org A) or option queries (path of a query "
+                "file on the peer)"
+            ),
         ),
         (
             {"options": {"name": "example.test"}},
-            "option name is like 'example.org A', not 'example.test'",
+            "option name must be like 'example.org A', not 'example.test'",
         ),
         (
             {"options": {"name": "example.test A\nother.test A"}},
-            "option name is like 'example.org A', not 'example.test A\\nother.test A'",
+            "option name must be like 'example.org A', not 'example.test A\\nother.test A'",
         ),
         (
             {"options": {**NAME, "prot": "53"}},
-            "no option 'prot': there are name, queries, port, transport, outstanding, threads, "
-            "search_seconds",
+            (
+                "no option 'prot'; use name, queries, port, transport, outstanding, threads, "
+                "search_seconds"
+            ),
         ),
-        ({"options": {**NAME, "transport": "dot"}}, "option transport is udp or tcp, not 'dot'"),
-        ({"options": {**NAME, "port": "0"}}, "option port is a number from 1 to 65535, not '0'"),
+        (
+            {"options": {**NAME, "transport": "dot"}},
+            "option transport must be udp or tcp, not 'dot'",
+        ),
+        (
+            {"options": {**NAME, "port": "0"}},
+            "option port must be a number from 1 to 65535, not '0'",
+        ),
         (
             {"options": {**NAME, "outstanding": "1_0"}},
-            "option outstanding is a number from 1 to 65536, not '1_0'",
+            "option outstanding must be a number from 1 to 65536, not '1_0'",
         ),
     ],
 )

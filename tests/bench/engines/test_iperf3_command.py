@@ -146,7 +146,7 @@ def check(**fields: Any) -> str:
         ({"pattern": "udp-pps", "size": 15}, "size 15: iperf3 takes 16 to 65507 bytes for udp-pps"),
         (
             {"pattern": "udp"},
-            "udp needs a rate: as fast as possible is a flood, look for it with udp-pps",
+            "udp needs a rate: without one it is a flood; to find the highest rate, use udp-pps",
         ),
         ({"rate": 0.0}, "rate 0: it must be more than 0"),
         ({"rate": -1.0}, "rate -1: it must be more than 0"),
@@ -156,7 +156,7 @@ def check(**fields: Any) -> str:
         ({"generators": 2}, "2 generators cannot share 1 connections"),
         (
             {"pattern": "udp-pps", "direction": "both"},
-            "packet rates are looked for one way at a time, not both",
+            "packet rates can be searched only one way at a time, not both",
         ),
         ({"seconds": 0.0}, "seconds 0: at least one is needed"),
         ({"seconds": 1.5}, "seconds 1.5: iperf3 takes whole seconds"),
@@ -168,12 +168,12 @@ def check(**fields: Any) -> str:
             "iperf3 has no option 'colour'; it has congestion, window, mss, zerocopy, bind_dev,"
             " bind, dscp, ipv6, port",
         ),
-        ({"options": {"bind_dev": "-x"}}, "bind_dev: '-x' is not what iperf3 takes"),
-        ({"options": {"window": "4G"}}, "window: '4G' is not what iperf3 takes"),
+        ({"options": {"bind_dev": "-x"}}, "bind_dev: iperf3 does not accept '-x'"),
+        ({"options": {"window": "4G"}}, "window: iperf3 does not accept '4G'"),
         ({"options": {"window": "513M"}}, "window 513M: iperf3 takes 512M at most"),
-        ({"options": {"dscp": "64"}}, "dscp: '64' is not what iperf3 takes"),
+        ({"options": {"dscp": "64"}}, "dscp: iperf3 does not accept '64'"),
         ({"options": {"mss": "40000"}}, "mss 40000: it must be 88 to 32767 bytes"),
-        ({"options": {"mss": "x"}}, "mss: 'x' is not what iperf3 takes"),
+        ({"options": {"mss": "x"}}, "mss: iperf3 does not accept 'x'"),
         (
             {"pattern": "udp", "rate": 1e6, "options": {"congestion": "bbr"}},
             "congestion is TCP's",

@@ -70,10 +70,10 @@ def test_a_buffer_that_cannot_be_read_is_the_kernels_own(answer: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ("", "there: iperf3 does not run there; is the package iperf3 installed?"),
+        ("", "there: iperf3 cannot be run there; is the package iperf3 installed?"),
         (
             "iperf version 2.1.8",
-            "there: iperf3 does not run there; is the package iperf3 installed?",
+            "there: iperf3 cannot be run there; is the package iperf3 installed?",
         ),
         ("iperf 3.6", "there: iperf3 3.6 is too old: 3.7 is needed"),
     ],

@@ -168,7 +168,7 @@ def test_a_port_that_was_chosen_and_is_in_use_is_an_error(ends: Ends) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         found = iperf3.measure(workload(options={"port": str(port)}), ends)
-    assert found.error == f"port {port} of target is in use by somebody else"
+    assert found.error == f"port {port} of target is already in use"
     assert found.failure == "tool"
     assert ports(ends.target) == []
 

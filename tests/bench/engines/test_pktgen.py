@@ -129,7 +129,7 @@ def test_what_was_counted() -> None:
     assert pktgen.measurement_of(workload(rate=1000.0), late, ()).generator_limited
     with pytest.raises(SilenceError):
         pktgen.measurement_of(workload(), PacketCount(SentFrames(2000, 0, 2.0), 0), ())
-    with pytest.raises(MeasureError, match="others use it"):
+    with pytest.raises(MeasureError, match="other traffic"):
         pktgen.measurement_of(workload(), PacketCount(SentFrames(2000, 0, 2.0), 3000), ())
 
 
@@ -165,7 +165,7 @@ def test_nothing_is_sent_through_a_router(links: TwoLinks) -> None:
     links.at_target("addr add 203.0.113.1/32 dev eth1")
     links.at_peer("route add 203.0.113.0/24 via 198.51.100.1")
     try:
-        with pytest.raises(MeasureError, match="is not on a link of the other end"):
+        with pytest.raises(MeasureError, match="is not on the same link as the other end"):
             wire(links.ends("203.0.113.1"), "rx")
     finally:
         links.at_peer("route del 203.0.113.0/24")
@@ -173,7 +173,7 @@ def test_nothing_is_sent_through_a_router(links: TwoLinks) -> None:
 
 
 def test_nothing_is_sent_to_itself_or_by_another_family(links: TwoLinks) -> None:
-    with pytest.raises(MeasureError, match="is not on a link of the other end"):
+    with pytest.raises(MeasureError, match="is not on the same link as the other end"):
         wire(links.ends("192.0.2.2"), "rx")
     with pytest.raises(MeasureError, match="pktgen is for IPv4 here"):
         wire(links.ends("2001:db8::1"), "rx")

@@ -119,7 +119,7 @@ def test_a_stream_that_cannot_be_told_is_an_error(
         ({"options": {"fill": "both"}}, "fill: 'both' is none of rx, tx"),
         (
             {"options": {"fill": "rx"}, "pattern": "str-readx1", "direction": "tx", "rate": None},
-            "fill: a stream fills the path itself; this is for requests",
+            "fill: only for requests, as a stream fills the path itself",
         ),
     ],
 )

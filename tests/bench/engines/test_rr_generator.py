@@ -145,7 +145,7 @@ def test_all_else_is_python_s(changes: dict[str, object], ends: Ends) -> None:
         (_NONE, "peer has no C compiler"),
         (_NO_HEADERS, "peer: cc cannot compile the generator: program.c:12:10: fatal error: arpa"),
         (Ran((), None, "", ""), "peer: cc cannot compile the generator: exit None"),
-        (Ran((), 0, "", ""), "peer: what cc made does not run there: "),
+        (Ran((), 0, "", ""), "peer: the generator that cc built does not run there: "),
     ],
     ids=["none", "no headers", "too slow", "does not run"],
 )
@@ -155,7 +155,7 @@ def test_without_it_at_one_end_both_are_python_s_and_why_is_said(said: Ran, why:
     assert _generator(found.workload) == ""
     assert "in Python, whose own time is part of every latency" in found.note
     assert why in found.note
-    assert found.note.endswith("netperf does not tell latency_p50 well enough to judge by")
+    assert found.note.endswith("netperf does not measure latency_p50 well enough to judge by")
 
 
 def test_netperf_is_next_where_it_is_installed_at_both_ends(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_netperf_is_next_where_it_is_installed_at_both_ends(tmp_path: Path) -> N
         ends = Ends(target, peer, "127.0.0.1")
         found = rr.settled(_WORK, [ends])
         assert _generator(found.workload) == "netperf"
-        assert found.note == "w: requests are netperf's, since target has no C compiler"
+        assert found.note == "w: using netperf for requests, because target has no C compiler"
         for changes in ({"decides": ("latency_p99",)}, {"seconds": 0.5}):
             assert _generator(rr.settled(replace(_WORK, **changes), [ends]).workload) == ""
         needs = rr.needs(found.workload)
@@ -221,23 +221,23 @@ def test_netperf_measures_and_its_name_is_in_the_result(tmp_path: Path) -> None:
         ({"options": {"generator": "C"}}, "generator: 'C' is none of c, netperf, python"),
         (
             {"options": {"generator": "c"}, "rate": 10.0},
-            "generator: c makes requests, as fast as they go; streams and rates are python's",
+            "generator: c sends requests only, as fast as it can; for streams and rates use python",
         ),
         (
             {"options": {"generator": "c"}, "pattern": "str-readx1", "direction": "tx"},
-            "generator: c makes requests, as fast as they go; streams and rates are python's",
+            "generator: c sends requests only, as fast as it can; for streams and rates use python",
         ),
         (
             {"options": {"generator": "c", "workers": "2"}},
-            "generator: c has a thread for each connection, no workers or generators",
+            "generator: c has one thread for each connection, and no workers or generators",
         ),
         (
             {"options": {"generator": "netperf"}, "connections": 2},
-            "netperf has requests of one connection, as fast as they go",
+            "netperf sends requests on one connection only, as fast as it can",
         ),
         (
             {"options": {"generator": "netperf"}, "decides": ("latency_p50",)},
-            "netperf does not tell latency_p50 well enough to judge by",
+            "netperf does not measure latency_p50 well enough to judge by",
         ),
         (
             {"options": {"generator": "netperf"}, "seconds": 0.5},
@@ -287,9 +287,9 @@ def test_new_connections_are_never_python_s() -> None:
     work = replace(_CALLS, decides=("latency_p99",))
     with End("target", _NONE) as target, End("peer", _NONE) as peer:
         bare = Ends(target, peer, "127.0.0.1", seed=5)
-        with pytest.raises(EndpointError, match="new connections are made by a generator compiled"):
+        with pytest.raises(EndpointError, match="new connections need a generator compiled"):
             rr.settled(work, [bare])
-    with pytest.raises(UsageError, match="python makes no new connections"):
+    with pytest.raises(UsageError, match="python cannot measure new connections"):
         rr.check(replace(_CALLS, options={"generator": "python"}))
-    with pytest.raises(UsageError, match="as fast as they go"):
+    with pytest.raises(UsageError, match="always made as fast as possible"):
         rr.check(replace(_CALLS, rate=100.0))

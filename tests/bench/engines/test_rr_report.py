@@ -157,13 +157,13 @@ def test_a_line_that_is_cut_is_an_error(length: int) -> None:
     ("line", "error"),
     [
         (_line(error="a connection was lost"), "a connection was lost"),
-        (_line(client=[]), "lacks an end"),
-        (_line(server=[]), "lacks an end"),
-        (_line(counts=[[10_000, 2]]), "counted other latencies than answers"),
-        (_line(client=[_side(bytes=1)]), "counted other bytes than answers"),
+        (_line(client=[]), "from one end only"),
+        (_line(server=[]), "from one end only"),
+        (_line(counts=[[10_000, 2]]), "counted more or fewer latencies than answers"),
+        (_line(client=[_side(bytes=1)]), "bytes do not match its answers"),
         (
             _line(counts=[], client=[_side(transactions=0, bytes=0)]),
-            "no request was answered in the time that counts",
+            "no request was answered in the measured time",
         ),
         (_line(client=[_side(cpu=-1)]), "cannot be read"),
         (_line(client=[_side(bytes="1")]), "cannot be read"),
@@ -173,7 +173,7 @@ def test_a_line_that_is_cut_is_an_error(length: int) -> None:
         (_line().replace("0.25", "1e999"), "cannot be read"),
         ("[" * 100_000 + "}\n", "cannot be read"),
         (_line() + _line(), "cannot be read"),
-        ("", "is not whole"),
+        ("", "is incomplete"),
     ],
 )
 def test_a_line_that_cannot_be_is_an_error(line: str, error: str) -> None:

@@ -100,18 +100,20 @@ def test_what_a_nic_is_stacked_on_is_one_way_with_it() -> None:
 def test_no_nic_counted_it() -> None:
     """Counters of a pod's eth0 behind bpf_redirect_peer do not move; that proves nothing."""
     found = checked(100 * MB, eth0=3, eth1=20 * MB, lo=MB)
-    assert found == PathFinding((own(3),), "no NIC there counted the payload")
+    assert found == PathFinding((own(3),), "no NIC there counted as many bytes as the payload")
 
 
 def test_an_address_on_a_dummy() -> None:
     found = checked(100 * MB, held_only=True, eth1=104 * MB)
-    assert found == PathFinding((own(0),), "the address is on eth0, which carries nothing itself")
+    assert found == PathFinding(
+        (own(0),), "the address is on eth0, which carries no traffic itself"
+    )
 
 
 def test_counters_of_32_bits_that_wrapped() -> None:
     payload = 3.0 * 2**32
     found = check_path("target", reading(), reading(eth0=MB), payload, no_second_look)
-    assert found == PathFinding((own(MB),), "its counters may have wrapped")
+    assert found == PathFinding((own(MB),), "its counters may have wrapped around")
 
 
 def test_what_is_not_known() -> None:
@@ -122,8 +124,8 @@ def test_what_is_not_known() -> None:
 
     assert why(None, reading()) == why(reading(), None)
     assert why(reading(), None) == "the counters of its NICs cannot be read"
-    assert why(reading(None), reading(None)) == "its route to the target is not known"
-    assert why(reading("eth7"), reading()) == "eth7 was not there all the time"
+    assert why(reading(None), reading(None)) == "its route to the target is unknown"
+    assert why(reading("eth7"), reading()) == "eth7 did not exist the whole time"
     assert why(reading(), reading()) == "the counters of its NICs cannot be read"  # nor once more
 
 

@@ -68,7 +68,9 @@ def test_nothing_but_loopback_carried_it(links: TwoLinks) -> None:
     assert names(found) == [
         ("target", "eth0", True), ("target", "lo", False), ("peer", "eth0", True),
     ]  # fmt: skip
-    assert list(watch.unchecked.values()) == ["no NIC there counted the payload"]  # at the peer
+    assert list(watch.unchecked.values()) == [
+        "no NIC there counted as many bytes as the payload"
+    ]  # at the peer
 
 
 def test_a_tunnel_on_a_nic(links: TwoLinks) -> None:
@@ -106,7 +108,9 @@ def test_next_hops_are_one_way(links: TwoLinks) -> None:
     watch, found = watched(links, "203.0.113.1", by_both)
     assert [(nic.end, nic.is_subject) for nic in found] == [("target", True), ("peer", True)]
     assert found[1].bytes >= SENT
-    assert list(watch.unchecked.values()) == ["the address is on lo, which carries nothing itself"]
+    assert list(watch.unchecked.values()) == [
+        "the address is on lo, which carries no traffic itself"
+    ]
 
 
 def test_ipv6(links: TwoLinks) -> None:

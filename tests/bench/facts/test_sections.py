@@ -41,7 +41,7 @@ def test_what_was_printed_is_found_again(sections: list[Section]) -> None:
 def test_cut_anywhere_it_is_an_error() -> None:
     whole = printed(SEPARATOR, Section("a", "1\n", 0), Section("b", "22\n"))
     for length in range(len(whole) - 1):
-        with pytest.raises(MeasureError, match="not complete"):
+        with pytest.raises(MeasureError, match="incomplete"):
             split(whole[:length], SEPARATOR)
 
 

@@ -66,7 +66,7 @@ def test_a_nic_that_says_nothing() -> None:
         (Section("iperf3", "sh: iperf3: command not found\n", 127), "iperf3 is not installed"),
         (Section("iperf3", "Segmentation fault\n", 139), "Segmentation fault"),
         (Section("iperf3", "", 1), "exit code 1"),
-        (Section("iperf3", "iperf 3.12 " * 9000, None), "what was printed is too long"),
+        (Section("iperf3", "iperf 3.12 " * 9000, None), "its output is too long"),
         (Section("iperf3", "usage\n", 0), "not said"),
     ],
 )
@@ -142,7 +142,7 @@ def test_a_nic_that_nobody_asked_for_is_not_missed() -> None:
 def test_an_address_that_no_nic_has(address: str) -> None:
     with Here() as here:
         found = setup_of(here, address)
-    assert found.unknown["nic"] == f"no interface there has {address}, or is on the way to it"
+    assert found.unknown["nic"] == f"no interface there has {address}, or leads to it"
 
 
 def test_a_lost_endpoint() -> None:
@@ -177,7 +177,7 @@ def test_the_hypervisor_of_a_real_qemu() -> None:
     assert found.facts["qemu"].split(".")[0].isdecimal()
     assert found.facts["qemu.cpus"].startswith("all threads: ")
     assert "qemu.cpu_quota" in found.facts
-    assert found.unknown["vhost"] == "no vhost worker is seen"
+    assert found.unknown["vhost"] == "no vhost worker was found"
     assert not found.facts.keys() & found.unknown.keys()
 
 

@@ -43,7 +43,7 @@ def codes(covariates: Covariates, limits: ValidityLimits = DEFAULT) -> list[str]
         ),
         (
             Covariates(throttled=1.5),
-            "a CPU quota (cgroup) held an end back for 1.5 % of the run, more than 1 %",
+            "a CPU quota (cgroup) throttled an end for 1.5 % of the run, more than 1 %",
         ),
         (
             Covariates(seconds=7.25),
@@ -117,8 +117,8 @@ def test_the_payload_took_another_nic() -> None:
     found = Covariates(payload=800e6, nics=(OWN, OTHER, PEER))
     assert codes(found) == ["wrong-path"]
     assert words(found) == (
-        "the payload of 800 MB took another NIC of the target: vgt1 803 MB, but vgt0, which the "
-        "result is about, 2.6 kB"
+        "the payload of 800 MB went through another NIC of the target: vgt1 803 MB, but only "
+        "2.6 kB through vgt0, which the result is about"
     )
     at_the_peer = NicBytes("peer", "lo", 805_000_000, is_subject=False)
     both = Covariates(payload=800e6, nics=(OWN, OTHER, PEER, at_the_peer))

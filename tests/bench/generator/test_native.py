@@ -22,7 +22,7 @@ from vnicaudit.bench.generator.native_source import FLAGS, NAME, PARTS, native_s
 from vnicaudit.bench.generator.program.seal import sealed_token
 
 _STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror")
-_SHORT = ("--connections", "4", "--seconds", "0.3", "--warmup", "0.1")
+_SHORT = ("--connections", "4", "--seconds", "0.15", "--warmup", "0.05")
 _LONG = ("--connections", "4", "--seconds", "30")
 _ENDS = (
     "a connection was lost",

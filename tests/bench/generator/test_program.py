@@ -26,7 +26,7 @@ from tests.bench.generator.roles import (
 )
 from vnicaudit.bench.generator.packing import packed_generator, sources
 
-_SHORT = ("--connections", "4", "--seconds", "0.3", "--warmup", "0.1")
+_SHORT = ("--connections", "4", "--seconds", "0.15", "--warmup", "0.05")
 _LONG = ("--connections", "4", "--seconds", "30")
 
 

@@ -71,7 +71,7 @@ def test_a_few_errors_in_very_many_packets_break_nothing() -> None:
 def test_drops_are_told_and_break_nothing() -> None:
     rail = judged(nic("eth0", packets=0), nic("eth0", packets=1000, dropped=300))
     assert rail.verdict == "unknown"
-    assert rail.detail == "eth0: 300 dropped beside 1000 packets, normal if overloaded"
+    assert rail.detail == "eth0: 300 dropped next to 1000 packets, normal under overload"
 
 
 def test_a_nic_that_was_swapped_counts_from_nothing() -> None:
@@ -88,4 +88,4 @@ def test_a_nic_of_a_new_name_counts_from_nothing() -> None:
 
 def test_what_was_not_known_before() -> None:
     rail = counters.after(ends(Canned(cat=Said(RECORDED))), WAY, "")
-    assert (rail.verdict, rail.detail) == ("unknown", "not known how they were before")
+    assert (rail.verdict, rail.detail) == ("unknown", "their state before is unknown")

@@ -72,7 +72,7 @@ def test_what_did_not_pass_before_says_nothing() -> None:
     rail = path_mtu.after(here, WAY, path_mtu.before(here, WAY))
     assert rail.verdict == "unknown"
     assert rail.detail == (
-        "1500 B did not pass before either: ping: local error: message too long, mtu=1500"
+        "1500 B did not get through before either: ping: local error: message too long, mtu=1500"
     )
 
 
@@ -132,7 +132,7 @@ def test_loopback_says_more_than_an_ip_packet_holds() -> None:
             "1500 B: ping: local error: message too long, mtu=1500",
         ),
     ],
-    ids=["passed", "unknown", "no tool", "did not pass"],
+    ids=["passed", "unknown", "no tool", "did not get through"],
 )
 def test_what_was_wrong_before_the_first_run(peer: Canned, way: Way, said: str) -> None:
     assert path_mtu.trouble(path_mtu.before(ends(peer=peer), way)) == said

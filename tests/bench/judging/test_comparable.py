@@ -16,7 +16,7 @@ PATH = Path(
     name="now", target="ssh://web01", peer="ssh://load1", address="192.0.2.7", mtu=1500,
     hypervisor="ssh://hv1", domain="web01", line_rate=10e9,
 )  # fmt: skip
-DRIFT = "measured at different times: what drifted in between is part of every difference"
+DRIFT = "measured at different times: any drift in between is part of every difference"
 
 
 def result(samples: Sequence[Sample], run_id: str = "1", **more: Any) -> BenchResult:
@@ -171,7 +171,7 @@ class TestArms:
     def test_one_has_to_be_named(self) -> None:
         both = result(pair(steady(9e9), steady(8e9)), arms=("before", "after"))
         assert incomparable_reasons(ONE, both) == (
-            "the second has 2 arms (before, after): say which one is meant",
+            "the second has 2 arms (before, after): choose one with --arms",
         )
         assert incomparable_reasons(ONE, both, ("now", "after")) == ()
 
@@ -182,7 +182,7 @@ class TestArms:
 
     def test_one_without_runs(self) -> None:
         empty = result([replace(spoiled("now", 0))])
-        assert incomparable_reasons(ONE, empty) == ("the second has no run that counts in now",)
+        assert incomparable_reasons(ONE, empty) == ("the second has no valid run in now",)
 
 
 def test_warnings() -> None:
@@ -193,7 +193,7 @@ def test_warnings() -> None:
     )
     assert warnings(ONE, other) == (
         DRIFT,
-        "the second was ended before its time",
+        "the second ended early",
         "different profiles: quick and dns",
         "different versions of vnicaudit: 1.0 and 1.1",
         "only the second has rr; it is left out",

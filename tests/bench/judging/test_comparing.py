@@ -70,7 +70,7 @@ def test_interval_of_the_look_is_told() -> None:
     found = one(pair(steady(9e9), steady(8e9)), DEFAULT)
     assert found.verdict == "regressed"
     (note,) = found.notes
-    assert note.startswith("at this look the 98 % interval counts: -11.8 to -10.4")
+    assert note.startswith("at this look the 98 % interval decides: -11.8 to -10.4")
 
 
 def test_only_valid_samples_count() -> None:
@@ -78,14 +78,14 @@ def test_only_valid_samples_count() -> None:
     found = one(samples)
     assert found.after is not None
     assert found.after.n == 10
-    assert found.notes == ("after: 2 more did not count (steal 4.1 %)",)
+    assert found.notes == ("after: 2 more were invalid (steal 4.1 %)",)
 
 
 def test_too_few_that_count() -> None:
     samples = [*pair(steady(9e9, 5), steady(9e9, 3)), spoiled("after", 4), spoiled("after", 5)]
     found = one(samples, DEFAULT)
     assert (found.verdict, effect(found).percent) == ("invalid", 0.0)
-    assert found.notes == ("after: 2 more did not count (steal 4.1 %)",)
+    assert found.notes == ("after: 2 more were invalid (steal 4.1 %)",)
 
 
 def test_one_run_less_is_not_too_few_where_something_can_be_decided() -> None:
@@ -95,7 +95,7 @@ def test_one_run_less_is_not_too_few_where_something_can_be_decided() -> None:
 def test_so_few_were_asked_for() -> None:
     found = one(pair(steady(9e9, 3), steady(5e9, 3)), Terms(looks=(3,), alphas=(0.05,)))
     assert found.verdict == "inconclusive"
-    assert found.notes == ("about -44.4 %; too few runs to say how sure that is",)
+    assert found.notes == ("about -44.4 %; too few runs to tell how certain that is",)
 
 
 @pytest.mark.parametrize("after", [1, 2, 3, 4])
@@ -140,7 +140,7 @@ def test_runs_that_the_generator_limited(limited: str, after: float, verdict: st
     ]
     found = one(samples)
     assert found.verdict == verdict
-    assert f"{limited}: the generator was the limit, not what was measured" in found.notes
+    assert f"{limited}: the limit was the generator, not the path" in found.notes
 
 
 def test_at_the_ceiling() -> None:
@@ -151,9 +151,7 @@ def test_at_the_ceiling() -> None:
 def test_a_line_that_is_exceeded_is_no_ceiling() -> None:
     found = one(pair(steady(40e9), steady(20e9)), QUICK, LINE)
     assert found.verdict == "regressed"
-    assert found.notes[0].endswith(
-        "more than the line allows; the line rate given is not that of its path"
-    )
+    assert found.notes[0].endswith("more than the line allows; --line-rate is not that of its path")
 
 
 def test_ceiling_of_each_path() -> None:
@@ -172,7 +170,7 @@ def test_dead_runs() -> None:
 
 def test_two_bands_are_told() -> None:
     found = one(pair(steady(9e9), [5e9, 8e9] * 5))
-    assert "after: falls into two bands, around 5.00 Gb/s and 8.00 Gb/s" in found.notes
+    assert "after: values fall into two bands, around 5.00 Gb/s and 8.00 Gb/s" in found.notes
 
 
 def test_what_decides_and_what_is_shown() -> None:
@@ -213,10 +211,10 @@ def test_what_may_be_chance_among_so_many_is_no_difference() -> None:
     verdicts = [found[f"w{number}"].verdict for number in range(4)]
     assert verdicts == ["inconclusive", "inconclusive", "not-worse", "not-worse"]
     assert found["w0"].notes[0] == (
-        "worse, but among so many comparisons that may be chance (adjusted p 0.079)"
+        "worse, but with so many comparisons it may be chance (adjusted p 0.079)"
     )
     assert found["w3"].notes[0] == (
-        "better, but among so many comparisons that may be chance (adjusted p 0.159)"
+        "better, but with so many comparisons it may be chance (adjusted p 0.159)"
     )
 
 
@@ -278,7 +276,7 @@ def test_single_flip_holds_what_boots_differ_by() -> None:
     assert one(pair(steady(1e8), steady(8e9)), Terms(design="single-flip")).verdict == "improved"
 
 
-KNOWN = "turns of this host are known to differ by 49 %: the interval contains it"
+KNOWN = "turns on this host are known to differ by 49 %: the interval includes that"
 
 
 @pytest.mark.parametrize(
@@ -359,4 +357,4 @@ def test_what_no_run_tells_decides_nothing() -> None:
     )
     assert (first.metric, first.primary, first.verdict) == ("goodput", True, "improved")
     assert (second.metric, second.primary) == ("host_cpu_per_gbit", False)
-    assert second.notes == ("no run tells it here: the verdict does not rest on it",)
+    assert second.notes == ("no run measured it here: the verdict does not depend on it",)

@@ -91,15 +91,17 @@ def test_the_first_witness_that_can_tell_is_believed(
 @pytest.mark.parametrize(
     ("witness", "notes"),
     [
-        (BAD, "ping was not answered (nor before, as far as is known)"),
-        (replace(DEAF, arp=True), "ping tells nothing: ping is not installed; ARP was answered"),
+        (BAD, "ping was not answered (nor before, as far as known)"),
+        (replace(DEAF, arp=True), "ping shows nothing: ping is not installed; ARP was answered"),
         (
             replace(DEAF, counted=True),
-            "ping tells nothing: ping is not installed; ARP was not answered (nor before, as far "
-            "as is known); the target's NIC counted bytes in and out",
+            (
+                "ping shows nothing: ping is not installed; ARP was not answered (nor before, "
+                "as far as known); the target's NIC counted bytes in and out"
+            ),
         ),
-        (UNKNOWN, "there is no second witness: ping is not installed"),
-        (None, "there is no second witness"),
+        (UNKNOWN, "there is no second observation: ping is not installed"),
+        (None, "there is no second observation"),
     ],
 )
 def test_each_witness_is_told(witness: Witness | None, notes: str) -> None:
@@ -147,7 +149,7 @@ def measured(orders: str, after: Run, before: Run = works) -> tuple[NextRun, Dec
             samples.append((after if arm == "after" else before)(arm, block))
             state = State(
                 samples=samples, workloads=[TCP], arms=["before", "after"],
-                troubles=["guard rail path_mtu saw before the first run: 1500 B: none passed"],
+                troubles=["guard rail path_mtu, before the first run: 1500 B: none passed"],
             )  # fmt: skip
             step = next_step(state, terms)
             if step.action != "again":
@@ -180,16 +182,20 @@ ORDERS = ("ab|ab", "ab|ba", "ba|ab", "ba|ba")
         (
             fails("tool", GOOD),
             "invalid",
-            "tcp: not measured: iperf3 does not listen on agent://g after 10 s (after: 6 of 6 runs "
-            "failed; before: 0 of 2 runs failed); that says nothing of the network; ping was "
-            "answered",
+            (
+                "tcp: not measured: iperf3 does not listen on agent://g after 10 s (after: 6 "
+                "of 6 runs failed; before: 0 of 2 runs failed); that says nothing about the "
+                "network; ping was answered"
+            ),
         ),
         (
             fails("tool", UNKNOWN),
             "invalid",
-            "tcp: not measured: iperf3 does not listen on agent://g after 10 s (after: 6 of 6 runs "
-            "failed; before: 0 of 2 runs failed); that says nothing of the network; there is no "
-            "second witness: ping is not installed",
+            (
+                "tcp: not measured: iperf3 does not listen on agent://g after 10 s (after: 6 "
+                "of 6 runs failed; before: 0 of 2 runs failed); that says nothing about the "
+                "network; there is no second observation: ping is not installed"
+            ),
         ),
     ],
 )
@@ -208,8 +214,10 @@ def test_where_all_is_dead_it_gives_up_and_tells_what_was_seen_before() -> None:
         step, _decision = measured(orders, dead, dead)
         assert (step.action, step.reason) == (
             "give-up",
-            "6 runs in a row came to nothing; the last: iperf3: nothing arrived in 1 s; "
-            "guard rail path_mtu saw before the first run: 1500 B: none passed",
+            (
+                "6 runs in a row were invalid; the last: iperf3: nothing arrived in 1 s; guard "
+                "rail path_mtu, before the first run: 1500 B: none passed"
+            ),
         )
 
 

@@ -47,7 +47,7 @@ def test_goes_on_between_looks() -> None:
     [
         (18e9, "it got better and nothing got worse, beyond doubt"),
         (7e9, "it got worse beyond doubt"),
-        (9e9, "no difference matters, beyond doubt"),
+        (9e9, "beyond doubt, no difference matters"),
     ],
 )
 def test_stops_early_when_it_is_clear(level: float, why: str) -> None:
@@ -65,7 +65,7 @@ def test_goes_on_while_it_is_open() -> None:
 
 def test_stops_at_the_last_look() -> None:
     noisy = [8e9, 10e9] * 10
-    assert step(mixed(noisy, noisy)) == NextRun("stop", "all 20 runs of each arm are made")
+    assert step(mixed(noisy, noisy)) == NextRun("stop", "all 20 runs of each arm are done")
     assert step(mixed(noisy[:7], noisy[:7]), QUICK).action == "stop"
     assert step(mixed(steady(9e9, 2), steady(9e9, 2)), SMOKE) == GO_ON
 
@@ -88,7 +88,7 @@ class TestRunsThatDoNotCount:
             assert step(samples).action == wanted
 
     def test_the_user_is_told_why(self) -> None:
-        assert step([spoiled("after", 0)]).reason == "it does not count: steal 4.1 %"
+        assert step([spoiled("after", 0)]).reason == "the run is not valid: steal 4.1 %"
 
     def test_a_block_with_one_given_up_is_finished(self) -> None:
         samples = mixed(steady(9e9, 5), steady(18e9, 4)) + [spoiled("after", 4)] * 3
@@ -101,7 +101,7 @@ class TestRunsThatDoNotCount:
         samples = []
         for block in range(5):
             samples += [sample(9e9, block=block), *[spoiled("after", block)] * 3]
-        assert step(samples) == NextRun("stop", "no run of tcp counts in after")
+        assert step(samples) == NextRun("stop", "after has no valid run of tcp")
 
 
 class TestCatastrophe:
@@ -111,18 +111,18 @@ class TestCatastrophe:
             samples.append(sample(value, "after", 1))
             assert step(samples) == NextRun(
                 "again",
-                "less than half of what it was before; before is measured again now, to be sure",
+                "less than half of what it was before; measuring before again, to be sure",
                 arm="before",
             )
             samples.append(sample(witness, "before", 1))
             assert step(samples) == NextRun(
-                "again", "before is as it was; after once more, to be sure", arm="after"
+                "again", "before is unchanged; measuring after once more, to be sure", arm="after"
             )
         found = step([*samples, sample(1.1e6, "after", 1)])
         reason = (
-            "tcp, goodput: after 1.00 Mb/s, 1.20 Mb/s and 1.10 Mb/s, three times in a row less "
-            "than half of the 9.05 Gb/s before, and less than any run before; measured again "
-            "meanwhile, before had 9.20 Gb/s and 9.30 Gb/s"
+            "tcp, goodput: after 1.00 Mb/s, 1.20 Mb/s and 1.10 Mb/s, three times in a row "
+            "less than half of the 9.05 Gb/s before, and less than any run before; before, "
+            "measured again in between, had 9.20 Gb/s and 9.30 Gb/s"
         )
         assert found == NextRun("stop", reason, (reason,))
 
@@ -137,7 +137,7 @@ class TestCatastrophe:
             samples.append(sample(1e6, "after", 2))
             assert step(samples) == GO_ON
         (said,) = unproven_falls(samples, QUESTION)
-        assert said.endswith("Measure again when both ends and their hosts have nothing else to do")
+        assert said.endswith("Measure again when both ends and their hosts are idle")
 
     def test_a_witness_that_is_hardly_better_proves_nothing(self) -> None:
         """It fell by less than half, and the runs after the change with it."""
@@ -148,7 +148,7 @@ class TestCatastrophe:
     def test_a_witness_that_does_not_count_is_made_again(self) -> None:
         samples = [*mixed([9.0e9, 9.1e9], [9.2e9]), sample(1e6, "after", 1)]
         samples.append(spoiled("before", 1))
-        assert step(samples) == NextRun("again", "it does not count: steal 4.1 %")
+        assert step(samples) == NextRun("again", "the run is not valid: steal 4.1 %")
 
     def test_in_turns_the_other_arm_has_the_next_turn(self) -> None:
         terms = Terms(design="flips", looks=(2, 3, 5), runs_per_turn=3)

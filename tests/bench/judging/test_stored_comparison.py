@@ -42,7 +42,7 @@ def test_nothing_is_said_to_be_taken_back() -> None:
     both = compare_results(A, replace(A, run=replace(A.run, id="5")))
     assert both.decision is not None
     assert both.decision.verdict in ("equivalent", "not-worse", "inconclusive")
-    assert not [reason for reason in both.decision.reasons if "taken back" in reason]
+    assert not [reason for reason in both.decision.reasons if "rolled back" in reason]
 
 
 def test_two_arms_of_one_run_are_judged_as_it_was() -> None:
@@ -93,10 +93,10 @@ LOOKS = "there must be as many alphas as looks, and at least one"
     [
         ({"looks": (), "alphas": ()}, LOOKS),
         ({"looks": (5, 10)}, LOOKS),
-        ({"looks": (0,)}, "looks must rise, from 1 on and to 100 at most: (0,)"),
+        ({"looks": (0,)}, "looks must increase, from at least 1 to at most 100: (0,)"),
         (
             {"alphas": (math.nan,)},
-            "alphas must be above 0 and 0.05 together at most: (nan,)",
+            "alphas must be above 0 and add up to at most 0.05: (nan,)",
         ),
         ({"margins": {"goodput": -0.05}}, "the margin of goodput must be 0 or more: -0.05"),
         ({"margins": {"loss": math.inf}}, "the margin of loss must be 0 or more: inf"),
@@ -140,7 +140,7 @@ def test_the_margins_are_those_of_the_first() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "arms", "reasons"),
     [
-        (LIVE, A, None, ["the first has 2 arms (one, four): say which one is meant"]),
+        (LIVE, A, None, ["the first has 2 arms (one, four): choose one with --arms"]),
         (LIVE, LIVE, ("one", "five"), ["the second has no arm five; it has one, four"]),
         (
             LIVE, LIVE, ("one", "one"),

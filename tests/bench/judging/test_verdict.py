@@ -111,23 +111,28 @@ def test_what_stays_open_is_done_as_the_terms_say() -> None:
     for verdict in ("inconclusive", "invalid", "generator-limited", "equivalent", "at-ceiling"):
         found = decide([comparison(verdict)], terms)
         assert found.action == "keep"
-        assert "the change is kept, as was asked for" in found.reasons[-1]
+        assert "the change is kept, as requested" in found.reasons[-1]
     assert decide([comparison("regressed")], terms).action == "roll-back"
 
 
 def test_reasons_name_the_numbers() -> None:
     found = decide([comparison("regressed"), comparison("improved", "rr")], DEFAULT)
     assert found.reasons == (
-        "tcp, goodput: before 9.41 Gb/s (10 runs), after 4.70 Gb/s (10 runs); 50.1 % worse "
-        "(95 % interval -52.1 to -48.1 %, minus is worse)",
+        (
+            "tcp, goodput: before 9.41 Gb/s (10 runs), after 4.70 Gb/s (10 runs); 50.1 % worse "
+            "(95 % interval -52.1 to -48.1 %; minus is worse)"
+        ),
     )
 
 
 def test_reasons_of_a_gain_name_the_others() -> None:
     found = decide([comparison("improved"), comparison("equivalent", "rr")], DEFAULT)
     assert found.reasons == (
-        "tcp, goodput: before 9.41 Gb/s (10 runs), after 18.8 Gb/s (10 runs); 100.0 % better "
-        "(95 % interval +98.0 to +102.0 %, minus is worse): better by more than the margin",
+        (
+            "tcp, goodput: before 9.41 Gb/s (10 runs), after 18.8 Gb/s (10 runs); 100.0 % "
+            "better (95 % interval +98.0 to +102.0 %; minus is worse): better by more than the "
+            "margin"
+        ),
         "rr, goodput: the same within the margins",
     )
 
@@ -136,7 +141,7 @@ def test_one_of_many_may_be_chance() -> None:
     found = decide([comparison("regressed", p_holm=0.03), comparison("equivalent", "rr")], DEFAULT)
     assert (found.verdict, found.action) == ("inconclusive", "roll-back")
     assert found.reasons[0].endswith(
-        "worse, but among so many comparisons that may be chance (adjusted p 0.030)"
+        "worse, but with so many comparisons it may be chance (adjusted p 0.030)"
     )
 
 
@@ -240,11 +245,11 @@ class TestTerms:
         [
             ((), (), "at least one"),
             ((5,), (0.01, 0.02), "as many alphas as looks"),
-            ((10, 5), (0.01, 0.02), "looks must rise"),
-            ((5, 5), (0.01, 0.02), "looks must rise"),
-            ((0,), (0.05,), "looks must rise"),
-            ((201,), (0.05,), "to 100 at most"),
-            ((5, 10), (0.05, 0.01), "0.05 together at most"),
+            ((10, 5), (0.01, 0.02), "looks must increase"),
+            ((5, 5), (0.01, 0.02), "looks must increase"),
+            ((0,), (0.05,), "looks must increase"),
+            ((201,), (0.05,), "to at most 100"),
+            ((5, 10), (0.05, 0.01), "add up to at most 0.05"),
             ((5,), (0.0,), "above 0"),
             ((5,), (float("nan"),), "above 0"),
         ],

@@ -38,7 +38,7 @@ vcpus = [1, 2]
 
 [states]
 plain = "as shipped"
-"querylog+dsc" = "all on"
+    "querylog+dsc" = "all on"
 
 [[workload]]
 engine = "talk"
@@ -232,15 +232,21 @@ MISTAKES = {
         "5: connections: expected a whole number >= 1; for example connections = [1, 25]",
     ),
     "a size that is none": (
-        workload('sizes = ["64Q"]'), "5: sizes: '64Q' is none such as 1500 or \"64K\"",
+        workload('sizes = ["64Q"]'), (
+            "5: sizes: '64Q' is invalid; expected a value such as 1500 or \"64K\""
+        ),
     ),
-    "a negative size": (workload("sizes = [-1]"), "5: sizes: -1 is none such as 1500 or"),
+    "a negative size": (workload("sizes = [-1]"), (
+    "5: sizes: -1 is invalid; expected a value such as 1500 or"
+)),
     "half a byte": (workload('sizes = ["1.5"]'), "5: sizes: '1.5' is none such as"),
     "a size of another type": (
         workload("sizes = [1.5]"), "5: sizes: expected a whole number or a text, got a number",
     ),
     "a rate that is none": (
-        workload("rates = [0]"), "5: rates: 0 is none such as 5000 or \"2.5G\"",
+        workload("rates = [0]"), (
+            "5: rates: 0 is invalid; expected a value such as 5000 or \"2.5G\""
+        ),
     ),
     "an endless rate": (workload("rates = [inf]"), "5: rates: inf is none such as"),
     "not so long": (workload("seconds = nan"), "5: seconds: expected a number >= 1.0; for example"),
@@ -249,7 +255,7 @@ MISTAKES = {
     ),
     "an engine of earlier versions": (
         MINIMAL.replace("talk", "uperf"),
-        '3: engine: there is no engine \'uperf\' any more: engine = "rr" has the same patterns',
+        "3: engine: engine 'uperf' no longer exists: engine = \"rr\" has the same patterns",
     ),
     "no pattern of that name": (
         MINIMAL.replace('"tcp"', '"tcq"'),
@@ -285,7 +291,7 @@ MISTAKES = {
     ),
     "primaries that match nothing": (
         workload('sizes = ["1K"]\nprimary = ["*.64k"]'),
-        "6: primary: '*.64k' matches no id; there are talk.tcp.tx.c1.1k",
+        "6: primary: '*.64k' matches no id; the ids are talk.tcp.tx.c1.1k",
     ),
     "primary as a text": (
         workload('primary = "yes"'), "5: primary: expected true or false or a list, got a text",
@@ -298,7 +304,7 @@ MISTAKES = {
     ),
     "a state with blanks": (
         MINIMAL + '[states]\n"a b" = ""\n',
-        "5: states: a name is of small letters, digits, `+`, `-` and `_`",
+        "5: states: a name has lowercase letters, digits, `+`, `-` and `_`",
     ),
     "a name with blanks": (workload('name = "a b"'), "5: name: a name is of small letters"),
     "no metric": (
@@ -310,13 +316,15 @@ MISTAKES = {
     ),
     "no guard rail": (head('guards = ["pong"]'), "1: guards: no guard rail 'pong'"),
     "repeats and looks": (
-        head("repeats = 7\nlooks = [5]"), "1: repeats: say either that or looks and alphas",
+        head("repeats = 7\nlooks = [5]"), "1: repeats: set either that, or looks and alphas",
     ),
     "looks that fall": (
-        head("looks = [10, 5]"), "1: looks: each has to be greater than the one before",
+        head("looks = [10, 5]"), "1: looks: each must be greater than the one before",
     ),
     "alphas too few": (
-        head("looks = [6, 12]\nalphas = [0.05]"), "2: alphas: one for each of the 2 looks",
+        head("looks = [6, 12]\nalphas = [0.05]"), (
+            "2: alphas: there must be one for each of the 2 looks"
+        ),
     ),
     "alphas too large": (
         head("looks = [6, 12]\nalphas = [0.05, 0.05]"),
@@ -324,12 +332,17 @@ MISTAKES = {
     ),
     "too few runs": (
         head("repeats = 3"),
-        "1: repeats: 3 runs per arm can show nothing at an error probability of 0.05; it takes "
-        "4, or catastrophe-only = true",
+        (
+            "1: with repeats: 3 runs per arm, nothing can be shown at an error probability of "
+            "0.05; it takes 4, or catastrophe-only = true"
+        ),
     ),
     "a look too early": (
         head("looks = [4, 20]\nalphas = [0.01, 0.04]"),
-        "1: looks: 4 runs per arm can show nothing at an error probability of 0.01; it takes 5",
+        (
+            "1: with looks: 4 runs per arm, nothing can be shown at an error probability of "
+            "0.01; it takes 5"
+        ),
     ),
     "steal of nothing": (head("max-steal = 0"), "1: max-steal: expected a number > 0.0; for"),
     "options that are no texts": (

@@ -58,14 +58,14 @@ def test_a_setting(text: str, expected: EngineSetting) -> None:
 
 @pytest.mark.parametrize("text", ["", "dnsperf", "dnsperf.name", "name=x", ".name=x", "a b.c=d"])
 def test_what_is_no_setting(text: str) -> None:
-    with pytest.raises(UsageError, match=r"give it as ENGINE.OPTION=VALUE"):
+    with pytest.raises(UsageError, match=r"expected ENGINE.OPTION=VALUE"):
         setting(text)
 
 
 def test_an_engine_that_runs_nothing(load: Load) -> None:
     with pytest.raises(UsageError) as caught:
         with_options(load(TWO), [EngineSetting("tallk", "port", "1")])
-    assert str(caught.value) == "nothing in profile p is run by 'tallk'; did you mean 'talk'?"
+    assert str(caught.value) == "profile p does not use engine 'tallk'; did you mean 'talk'?"
 
 
 def test_what_the_engine_does_not_do_is_refused() -> None:

@@ -54,8 +54,8 @@ def test_a_command_that_fails_is_named_and_run_again() -> None:
         with pytest.raises(EndpointError) as error:
             switch.arm(one)
         assert str(error.value) == (
-            "arm one could not be brought about: `ethtool -L eth0` at netns://a ended with exit "
-            "code 2: no such device"
+            "arm one could not be set: `ethtool -L eth0` at netns://a ended with exit code "
+            "2: no such device"
         )
     assert len(end.ran) == 2
 
@@ -66,8 +66,7 @@ def test_a_state_that_fails_is_named() -> None:
     with pytest.raises(EndpointError) as error:
         Switch(STATES).state(opened("a", end), "querylog")
     assert str(error.value) == (
-        "state querylog could not be brought about: `rndc querylog on` at netns://a was ended: no "
-        "such device"
+        "state querylog could not be set: `rndc querylog on` at netns://a was ended: no such device"
     )
 
 
@@ -113,6 +112,6 @@ def test_one_that_fails_keeps_no_other_from_being_tried() -> None:
     switch.arm(four)
     switch.state(four, "querylog")
     end.fails["ethtool"] = 1
-    with pytest.raises(EndpointError, match=r"^arm one could not be brought about"):
+    with pytest.raises(EndpointError, match=r"^arm one could not be set"):
         switch.back([one, four])
     assert end.ran[-2:] in (["ethtool 1", "rndc querylog off"], ["rndc querylog off", "ethtool 1"])

@@ -83,7 +83,9 @@ def test_a_run_that_does_not_count_is_repeated_twice_at_most(tmp_path: Path) -> 
     ]  # fmt: skip
     reason = "the hypervisor under the target took 5 % of its CPU time (steal), more than 2 %"
     assert one.samples[0].reason == reason
-    assert told.said == [f"it does not count: {reason}"] * 3 + ["all 3 runs of each arm are made"]
+    assert told.said == [f"the run is not valid: {reason}"] * 3 + [
+        "all 3 runs of each arm are done"
+    ]
 
 
 def test_an_engine_that_fails_has_no_values(tmp_path: Path) -> None:
@@ -181,11 +183,11 @@ def test_a_switch_that_fails_is_an_end_that_is_lost(tmp_path: Path) -> None:
     end = End()
     end.fails["ethtool"] = 1
     one, kept = collecting(tmp_path, profile(), Told(), engine)
-    with pytest.raises(EndpointError, match=r"^arm a could not be brought about: `ethtool 4` at"):
+    with pytest.raises(EndpointError, match=r"^arm a could not be set: `ethtool 4` at"):
         one.collect(slots(), {"a": opened("a", end, "ethtool", "4")}, judged(one, SINGLE, ("a",)))
     assert engine.runs == []
     assert [each.reason.partition(":")[0] for each in kept.samples()] == [
-        "arm a could not be brought about"
+        "arm a could not be set"
     ] * 2
 
 
@@ -265,7 +267,7 @@ def test_what_is_not_checked_is_said_once(tmp_path: Path) -> None:
     one, _kept = collecting(tmp_path, profile(), told, engine)
     one.collect(slots(3), {"a": opened(watching=watching)}, go_on)
     assert [each.valid for each in one.samples] == [True] * 3
-    assert told.said == ["not checked which NIC of local carries the load: no counters"]
+    assert told.said == ["could not check which NIC of local carries the load: no counters"]
 
 
 def test_a_load_that_keeps_taking_another_nic_ends_it(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_the_peers_link_while_it_is_measured(links: TwoLinks, tmp_path: Path) ->
 
     (note,) = measured(links, tmp_path, {}, Engine(outcome)).notes
     assert note == (
-        f"at netns://{links.names[1]}, while it was measured: nic.mtu was 1500 and is 1300"
+        f"at netns://{links.names[1]}, during the measurement: nic.mtu was 1500 and is 1300"
     )
 
 

@@ -90,7 +90,7 @@ def test_arms_are_compared_and_nothing_is_to_be_done(tmp_path: Path) -> None:
 def test_nothing_is_said_to_be_taken_back_that_was_not_changed(tmp_path: Path) -> None:
     result = measured(tmp_path, task("live-flip", ["one", "four"]), two_arms(End()), Told())
     assert result.decision is not None
-    assert not [reason for reason in result.decision.reasons if "taken back" in reason]
+    assert not [reason for reason in result.decision.reasons if "rolled back" in reason]
 
 
 def test_guard_rails_are_looked_at_before_and_in_each_arm_after(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ class LooksGuard(Guard):
         return replace(found, verdict="unknown", detail="no tool") if look == "unknown" else found
 
 
-ONCE = "it failed at one look (lost), and could not be looked at again: "
+ONCE = "it failed once (lost), and could not be checked again: "
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_an_end_that_does_not_answer_breaks_no_guard_rail(tmp_path: Path) -> Non
     assert result.decision.verdict != "regressed"
 
 
-SHARED = "arms of one target share its counters"
+SHARED = "all arms of a target share its counters"
 
 
 def looked_at(tmp_path: Path, design: Design, arms: Sequence[OpenedArm]) -> list[GuardRail]:
@@ -246,7 +246,7 @@ def test_what_could_not_be_looked_at_before_is_not_known(tmp_path: Path) -> None
     one = looking(LostGuard(), "single", "a")
     result = measured(tmp_path, one, [opened("a")], Told())
     (rail,) = result.guard_rails
-    assert (rail.verdict, rail.detail) == ("unknown", "it could not be looked at before")
+    assert (rail.verdict, rail.detail) == ("unknown", "it could not be checked before")
 
 
 def test_what_was_wrong_before_the_first_run_is_told() -> None:
@@ -254,7 +254,7 @@ def test_what_was_wrong_before_the_first_run_is_told() -> None:
     guard.troubles = {"": "nothing was read", "as in one": "1500 B: none passed"}
     states = {"counters": "", "path_mtu": "as in one", "ping": "as in four"}
     assert list(rails.troubles(dict.fromkeys(["addresses", *states], guard), states)) == [
-        "guard rail path_mtu saw before the first run: 1500 B: none passed"
+        "guard rail path_mtu, before the first run: 1500 B: none passed"
     ]
 
 
@@ -297,8 +297,10 @@ def test_an_error_is_not_hidden_by_one_of_leaving(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         measured(tmp_path, one, two_arms(end), told)
     assert told.said == [
-        "the target is not as it was found: arm one could not be brought about: `ethtool 1` at "
-        "local ended with exit code 1: no such device"
+        (
+            "the target could not be restored to its initial state: arm one could not be set: "
+            "`ethtool 1` at local ended with exit code 1: no such device"
+        )
     ]
 
 

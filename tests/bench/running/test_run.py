@@ -59,25 +59,27 @@ STATEFUL = profile(
     [
         (
             asked("a=local", "b=netns://x", arms=ARMS),
-            "--arm is for one path: several paths are arms themselves",
+            "--arm needs exactly one path: several paths are arms themselves",
         ),
         (
             asked(arms={"one": ("x",)}),
-            "one --arm alone is compared with nothing: name the state it is in too",
+            "a single --arm has nothing to compare with: add one for the present state",
         ),
-        (asked(states=STATES), "profile made has no state 'plain'; there are: none"),
+        (asked(states=STATES), "profile made has no state 'plain'; its states: none"),
         (
             asked(profile=STATEFUL, states={"dsc": ("x",)}),
-            "profile made has no state 'dsc'; there are: plain, querylog",
+            "profile made has no state 'dsc'; its states: plain, querylog",
         ),
         (
             asked(profile=STATEFUL),
-            "profile made needs to know how the server is brought into a state: "
-            "--server plain=COMMAND --server querylog=COMMAND",
+            (
+                "profile made needs the commands that switch the server's state: --server "
+                "plain=COMMAND --server querylog=COMMAND"
+            ),
         ),
         (
             asked("local", line=LineFacts(hypervisor="ssh://kvm7")),
-            "--hypervisor is for agent:// targets: of others their QEMU is not known",
+            "--hypervisor needs an agent:// target: the QEMU of other targets is unknown",
         ),
     ],
 )
@@ -98,7 +100,7 @@ def test_it_is_told_what_is_kept(tmp_path: Path, error: type[BaseException]) -> 
     with pytest.raises(error), reporting_where_stored(kept, listener):
         raise error
     assert listener.said == [
-        f"what was measured so far is kept: vnicaudit bench show {kept.id} --state {tmp_path}"
+        f"the measurement so far is stored: vnicaudit bench show {kept.id} --state {tmp_path}"
     ]
 
 

@@ -61,4 +61,4 @@ def test_is_not_measured_and_no_regression(tmp_path: Path, monkeypatch: pytest.M
     assert {each.failure for each in result.samples if each.arm == "b"} == {"tool"}
     said = result.decision.reasons[0]
     assert said.startswith("tcp: not measured: iperf3 does not listen on local?address=127.0.0.1 ")
-    assert "(b: 6 of 6 runs failed; a: 0 of 2 runs failed); that says nothing of the" in said
+    assert "(b: 6 of 6 runs failed; a: 0 of 2 runs failed); that says nothing about the" in said

@@ -132,10 +132,10 @@ def test_every_visit_is_a_flip(made: Made, design: Design) -> None:
 
 
 def test_what_is_so_in_every_turn_is_said_once(made: Made) -> None:
-    made.opening.remark = "no lock can be taken there"
+    made.opening.remark = "cannot be locked"
     made.measure()
     assert len(made.opening.opened) > 2
-    assert made.told.said.count("no lock can be taken there") == 1
+    assert made.told.said.count("cannot be locked") == 1
 
 
 def test_a_boot_is_a_sample(made: Made) -> None:
@@ -177,7 +177,7 @@ def test_it_is_as_before_where_it_was_interrupted(
     result = made.kept()
     assert (result.run.finished, result.decision) == (None, None)
     (said,) = made.told.said
-    words = f"what was measured so far is kept: vnicaudit bench show {result.run.id} --state "
+    words = f"the measurement so far is stored: vnicaudit bench show {result.run.id} --state "
     assert said.startswith(words)
 
 

@@ -90,7 +90,7 @@ def test_what_cannot_be_taken_back_says_why(world: World) -> None:
     world.machines[0].refuses["define"] = "cannot define: the disk is full"
     with pytest.raises(ActionError) as error:
         one.to(BEFORE)
-    assert str(error.value).startswith("guest-1 could not be taken back (run 2")
+    assert str(error.value).startswith("guest-1 could not be rolled back (run 2")
     assert "cannot define: the disk is full" in str(error.value)
     world.machines[0].refuses.clear()
     one.to(BEFORE)
@@ -140,7 +140,7 @@ def test_a_host_that_stops_answering(world: World) -> None:
     world.silent_at = "start"
     with pytest.raises(ActionError, match="could not be applied"):
         one.to(AFTER)
-    with pytest.raises(ActionError, match="could not be taken back"):
+    with pytest.raises(ActionError, match="could not be rolled back"):
         one.to(BEFORE)
     world.silent_at = ""
     one.to(BEFORE)

@@ -185,9 +185,9 @@ def test_runs_that_can_show_nothing_are_told() -> None:
     """The smallest p of 5 runs against 5 is 0.0079."""
     assert what_runs_show(wide(6, (5,)), NO_HISTORY) == ""
     assert what_runs_show(wide(7, (5,)), NO_HISTORY) == (
-        "5 runs of each arm cannot tell any difference from chance, among 7 primary comparisons: "
-        "it takes 6 (--repeats)"
+        "with 5 runs of each arm, no difference can be told from chance, among 7 primary "
+        "comparisons: that needs 6 (--repeats)"
     )
     assert what_runs_show(wide(1, (2,)), NO_HISTORY) == (
-        "2 runs of each arm cannot tell any difference from chance: it takes 4 (--repeats)"
+        "with 2 runs of each arm, no difference can be told from chance: that needs 4 (--repeats)"
     )

@@ -34,11 +34,11 @@ def test_a_temporary_address() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "is no address with its length"),
-        ("web", "is no address with its length"),
-        ("192.0.2.9/33", "is no address with its length"),
-        ("192.0.2.9", "give the length of the network"),
-        ("192.0.2.9/31", "give the length of the network"),
+        ("", "is not an address with prefix length"),
+        ("web", "is not an address with prefix length"),
+        ("192.0.2.9/33", "is not an address with prefix length"),
+        ("192.0.2.9", "add the prefix length of its network"),
+        ("192.0.2.9/31", "add the prefix length of its network"),
         ("2001:db8::9/64", "is measured over IPv4 only"),
         ("192.0.2.0/24", "is the address of a network"),
         ("192.0.2.255/24", "is the address of a network"),
@@ -57,10 +57,10 @@ def test_the_nics_address_in_that_network() -> None:
 @pytest.mark.parametrize(
     ("has", "reason"),
     [
-        ([], "192.0.2.9/24 is in no network of mac, which has no IPv4 address"),
-        (["fe80::1/64"], "192.0.2.9/24 is in no network of mac, which has no IPv4 address"),
-        (["192.0.2.1/25"], "192.0.2.9/24 is in no network of mac, which has 192.0.2.1/25"),
-        (["192.0.2.9/24"], "192.0.2.9 is an address of mac already"),
+        ([], "192.0.2.9/24 is not in a network of mac, which has no IPv4 address"),
+        (["fe80::1/64"], "192.0.2.9/24 is not in a network of mac, which has no IPv4 address"),
+        (["192.0.2.1/25"], "192.0.2.9/24 is not in a network of mac, which has 192.0.2.1/25"),
+        (["192.0.2.9/24"], "192.0.2.9 is already an address of mac"),
     ],
 )
 def test_an_address_elsewhere(has: list[str], reason: str) -> None:
@@ -91,7 +91,7 @@ def test_a_nic_that_may_be_there_twice(interface: str) -> None:
 @pytest.mark.parametrize(
     ("interface", "reason"),
     [
-        (_BRIDGE.format("<virtualport type='openvswitch'/>"), "a port of its own in the virtual"),
+        (_BRIDGE.format("<virtualport type='openvswitch'/>"), "its own port in the virtual"),
         (_BRIDGE.format("<teaming type='persistent'/>"), "one half of a team"),
         (_BRIDGE.format("<link state='down'/>"), "its link is down in the definition"),
         ("<interface type='vdpa'><source dev='/dev/vhost-vdpa-0'/></interface>", "of type vdpa"),
@@ -116,7 +116,7 @@ def test_the_nic_that_runs_counts_too() -> None:
     runs, _ = _nic("<interface type='hostdev'/>")
     with pytest.raises(RefusedError, match="of type hostdev"):
         check_nic(runs, goal, children)
-    with pytest.raises(RefusedError, match="what runs has no such NIC"):
+    with pytest.raises(RefusedError, match="the running guest has no such NIC"):
         check_nic(None, goal, children)
 
 

@@ -129,14 +129,14 @@ def test_an_agent_that_may_not(world: World) -> None:
 def test_ip_that_fails(world: World) -> None:
     world.guest.plugged(SHADOW)
     world.guest.fails["-batch",] = "RTNETLINK answers: Invalid argument"
-    with pytest.raises(GuestError, match="cannot be set up in the guest: RTNETLINK answers"):
+    with pytest.raises(GuestError, match="cannot be configured in the guest: RTNETLINK answers"):
         set_up(world.agent, note(), _GROUND, NETWORK)
 
 
 @pytest.mark.parametrize("value", ["", "on", "1\n2"])
 def test_a_setting_that_is_none(world: World, value: str) -> None:
     world.guest.settings["net/ipv4/conf/eth0/arp_filter"] = value
-    with pytest.raises(GuestError, match="arp_filter is a number"):
+    with pytest.raises(GuestError, match="in the guest, not a number"):
         ground_of(world.agent, OLD, NETWORK)
 
 

@@ -89,7 +89,7 @@ def test_killed_anywhere_the_next_run_cleans_up(world: World, tmp_path: Path, pl
     clean_up(world, tmp_path)
     assert (world.guest.state(), world.live()) == (before, live)
     assert notes(tmp_path) == []
-    said = [f"a shadow NIC that an earlier run left, {SHADOW}, was taken out"]
+    said = [f"removed a shadow NIC left by an earlier run, {SHADOW}"]
     assert world.told == (said if left else [])
 
 
@@ -158,11 +158,11 @@ def test_a_guest_without_a_driver(world: World, tmp_path: Path) -> None:
 
 def test_a_guest_that_does_not_give_it_up(world: World, tmp_path: Path) -> None:
     world.stubborn = True
-    with pytest.raises(GuestError, match=f"did not give {SHADOW} up within 30 s"):
+    with pytest.raises(GuestError, match=f"did not release {SHADOW} within 30 s"):
         trial(world, tmp_path)
     assert notes(tmp_path) == [SHADOW]
     clean_up(world, tmp_path)
-    assert world.told[-1].startswith(f"the shadow NIC {SHADOW} is left, until it is taken out")
+    assert world.told[-1].startswith(f"the shadow NIC {SHADOW} stays until the next run")
     assert notes(tmp_path) == [SHADOW]
     world.stubborn = False
     clean_up(world, tmp_path)
@@ -218,7 +218,7 @@ def test_a_domain_that_is_not_there_any_more(world: World, tmp_path: Path) -> No
     killed_while_it_measures(world, tmp_path)
     world.gone = True
     clean_up(world, tmp_path)
-    assert world.told == [f"it is not there any more, nor is its shadow NIC {SHADOW}"]
+    assert world.told == [f"it no longer exists, and neither does its shadow NIC {SHADOW}"]
     assert notes(tmp_path) == []
 
 
@@ -262,7 +262,7 @@ def test_a_host_that_cannot_be_reached_is_no_reason_to_stop(world: World, tmp_pa
     clean_up(world, tmp_path, world.adapters._replace(connect=connect))
     (said,) = world.told
     assert said == (
-        f"the shadow NIC {SHADOW} is left, until it is taken out by the next run or a power cycle: "
+        f"the shadow NIC {SHADOW} stays until the next run or a power cycle removes it: "
         "qemu:///system: no route to host"
     )
     assert notes(tmp_path) == [SHADOW]

@@ -47,7 +47,7 @@ def test_the_right_one(received: int, sent: int) -> None:
 
 @pytest.mark.parametrize(("received", "sent"), [(3, 0), (80_000, 2), (2, 30_000), (100, 100)])
 def test_the_wrong_one(received: int, sent: int) -> None:
-    words = f"did not take the shadow NIC: it had {received} packets in and {sent} out"
+    words = f"did not go through the shadow NIC: it had {received} packets in and {sent} out"
     with pytest.raises(RefusedError, match=f"^the packets of tcp {words}$"):
         _one_run(_sample(), received, sent)
 

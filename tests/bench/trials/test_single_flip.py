@@ -158,7 +158,7 @@ def test_what_is_undecided_is_done_with_as_asked(made: Made, undecided: str, bac
     why = trial.after()
     assert bool(why) is back
     if back:
-        assert "it cannot be decided: the change is taken back, as was asked for" in why
+        assert "undecided: the change is rolled back, as requested" in why
 
 
 def test_a_catastrophe_does_not_wait(made: Made) -> None:
@@ -216,15 +216,16 @@ def test_a_guard_rail_that_was_broken_before_ends_nothing(made: Made) -> None:
 
 def single_flip_words() -> str:
     return (
-        "single flip: all runs before came first, all runs after then. Drift is part of every "
-        "effect; between two boots 11 % are assumed, which the intervals contain"
+        "single flip: all runs before the change, then all runs after it. Drift is part of "
+        "every effect; a difference of 11 % between two boots is assumed, and included in "
+        "the intervals"
     )
 
 
 def test_each_nic_is_measured_by_itself(made: Made) -> None:
     trial = made.trial(MAC, OTHER)
     trial.before()
-    assert trial.after().count("it cannot be decided") + trial.after().count("nothing got") > 0
+    assert trial.after().count("undecided") + trial.after().count("nothing got") > 0
     assert len(made.results()) == 2
     assert [mac for _url, _peer, mac in made.opening.opened][:4] == [MAC, OTHER, MAC, OTHER]
 
@@ -241,7 +242,7 @@ def test_a_run_that_was_killed_goes_on(made: Made, at: int) -> None:
         done = [one for one in made.result().samples if one.arm == "after"]
         assert len(done) == at - 8
         shown = f"vnicaudit bench show {made.result().run.id} --state "
-        assert made.told.said[-1].startswith(f"what was measured so far is kept: {shown}")
+        assert made.told.said[-1].startswith(f"the measurement so far is stored: {shown}")
     made.guest.killed_at = 0
     assert made.trial().after() == ""
     after = [one for one in made.result().samples if one.arm == "after"]

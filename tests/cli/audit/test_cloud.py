@@ -130,7 +130,7 @@ class TestAudit:
     def test_nothing_is_fixed_in_a_cloud(self, option: str) -> None:
         result = inside("audit", TARGET, option)
         assert result.returncode == 2
-        assert "--fix and --diff are for files" in result.stderr
+        assert "--fix and --diff work on files only" in result.stderr
 
     def test_what_is_accepted_by_project(self, tmp_path: Path) -> None:
         (tmp_path / "vnicaudit.toml").write_text(
@@ -193,7 +193,7 @@ class TestExplain:
             "rx_queue_size 1024 ← wins",
             "What Nova keeps openstack:prod",
             "hw_vif_model virtio ← wins",
-            "libvirt definition not known: give its host as qemu+ssh://cmp1/system",
+            "libvirt definition not known: add its host as a target: qemu+ssh://cmp1/system",
             "rx 1024 rx_queue_size in nova.conf of its host",
         ):
             assert words in text

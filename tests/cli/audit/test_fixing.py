@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import vnicaudit
+from tests.cli import command
+from tests.cli.inside import inside as vnicaudit
 
 _XML = """\
 <domain type='kvm'>
@@ -114,7 +115,7 @@ def test_nothing_to_show(folder: Path) -> None:
 
 def test_diff_of_standard_input(folder: Path) -> None:
     data = (folder / "a.xml").read_bytes()
-    result = vnicaudit("audit", "-", "--diff", *_ONE, stdin=data)
+    result = command.vnicaudit("audit", "-", "--diff", *_ONE, stdin=data)
     assert result.stdout == _DIFF.replace("a.xml", "-")
     assert result.returncode == 1
 
@@ -159,9 +160,9 @@ def test_a_refused_fix_is_exit_code_5(folder: Path) -> None:
     result = vnicaudit("audit", ".", "--fix", *_ONE, cwd=folder)
     assert result.returncode == 5
     assert result.stderr == (
-        "a.xml:10: VNIC031 not fixed: the file has 2 names (hard links): the others would keep "
-        "the old text\nc.xml:10: VNIC031 not fixed: the file has 2 names (hard links): the "
-        "others would keep the old text\n"
+        "a.xml:10: VNIC031 not fixed: the file has 2 names (hard links): the others would "
+        "keep the old content\nc.xml:10: VNIC031 not fixed: the file has 2 names (hard "
+        "links): the others would keep the old text\n"
     )
     assert "2 could not be fixed in place\n" in result.stdout
     assert (folder / "a.xml").read_text() == _XML.format(name="a", queues=4, more="")
@@ -217,12 +218,15 @@ def test_a_broken_neighbour_is_still_exit_code_4(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-", "--fix"), "standard input cannot be fixed in place: give a file, or --diff alone"),
-        (("qemu:///system", "--fix"), "--fix and --diff are for files; what runs is only read"),
-        (("/proc", "--diff"), "--fix and --diff are for files; what runs is only read"),
-        ((".", "--include-unsafe"), "--include-unsafe says what --fix and --diff do"),
-        ((".", "--fix", "--nova-config", "a.xml"), "take files as TARGETs, not by --nova-config"),
-        ((".", "--diff", "--format", "json"), "--diff goes to standard output: give the report"),
+        (
+            ("-", "--fix"),
+            "standard input cannot be fixed in place: name a file, or use --diff without --fix",
+        ),
+        (("qemu:///system", "--fix"), "an audit never changes a live host or cloud"),
+        (("/proc", "--diff"), "an audit never changes a live host or cloud"),
+        ((".", "--include-unsafe"), "--include-unsafe needs --fix or --diff"),
+        ((".", "--fix", "--nova-config", "a.xml"), "name them as TARGETs"),
+        ((".", "--diff", "--format", "json"), "--diff writes to standard output: send the report"),
     ],
 )
 def test_what_makes_no_sense(arguments: tuple[str, ...], message: str, folder: Path) -> None:
@@ -304,7 +308,7 @@ def test_backups_are_never_written_over(folder: Path) -> None:
     assert second.stat().st_mode == file.stat().st_mode
     assert file.read_text() == _XML.format(name="a", queues=2, more="")
     assert not (folder / "b.xml.vnicaudit.bak").exists()
-    back = result.stderr.splitlines()[0].partition("the way back: ")[2]
+    back = result.stderr.splitlines()[0].partition("to restore: ")[2]
     subprocess.run(shlex.split(back), check=True)
     assert file.read_text() == old
 
@@ -315,7 +319,7 @@ def test_the_way_back_is_a_command_whatever_the_name(tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).write_text(old)
     result = vnicaudit("audit", ".", "--fix", "--backup", *_ONE, cwd=tmp_path)
-    assert "Kept a copy of 4 files; the way back:" in result.stderr.splitlines()
+    assert "Saved a copy of 4 files; to restore:" in result.stderr.splitlines()
     commands = [line for line in result.stderr.splitlines() if line.startswith("  mv ")]
     subprocess.run(["bash", "-ec", "\n".join(commands)], check=True)
     assert sorted(os.listdir(tmp_path)) == sorted(names)

@@ -181,11 +181,11 @@ def test_the_key_is_made_once_for_nobody_else_to_read(site: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "mode", "says"),
     [
-        (KEY, 0o644, "may be read by others"),
-        (KEY, 0o622, "may be written by"),
-        ("short", 0o600, "a key has 16 to 4096 bytes"),
-        ("", 0o600, "a key has 16 to 4096 bytes"),
-        ("x" * 5000, 0o600, "a key has 16 to 4096 bytes"),
+        (KEY, 0o644, "can be read by others"),
+        (KEY, 0o622, "is writable by"),
+        ("short", 0o600, "a key must have 16 to 4096 bytes"),
+        ("", 0o600, "a key must have 16 to 4096 bytes"),
+        ("x" * 5000, 0o600, "a key must have 16 to 4096 bytes"),
     ],
 )
 def test_a_key_that_others_know_or_that_is_none_is_refused(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.audit.reading.test_changed import OWN
-from tests.cli.command import vnicaudit
+from tests.cli.inside import inside as vnicaudit
 from tests.cli.test_exit_codes import DOMAIN
 
 
@@ -136,7 +136,7 @@ class TestChangedSince:
     def test_no_such_revision(self, repository: Path) -> None:
         result = vnicaudit("audit", "guests", "--changed-since=--output=x", cwd=repository)
         assert (result.returncode, result.stderr) == (
-            2, f"Error: --changed-since: '--output=x' is no commit of {repository}\n",
+            2, f"Error: --changed-since: '--output=x' is not a commit in {repository}\n",
         )  # fmt: skip
 
     def test_no_repository(self, folder: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import vnicaudit
+from tests.cli.inside import inside as vnicaudit
 
 DOMAIN = """<domain type='kvm'><name>a</name><vcpu>1</vcpu>
 <os><type arch='x86_64' machine='q35'>hvm</type></os>
@@ -53,5 +53,5 @@ def test_a_nic_that_is_not_there_is_said_so(folder: Path) -> None:
     result = vnicaudit("explain", "a.xml", "--nic", "7", cwd=folder)
     assert result.returncode == 4
     assert result.stderr == (
-        "Error: no NIC '7' in what was read; `vnicaudit nics` lists them all\n"
+        "Error: there is no NIC '7' in these targets; `vnicaudit nics` lists all NICs\n"
     )

@@ -100,8 +100,8 @@ def test_all_together_and_the_least_are_what_decides(ends: ThreeEnds, tmp_path: 
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("a=local", "b=local", "--beside", "netns://x"), "--beside is for one path"),
-        (("netns://x", "--beside", "netns://x"), "--beside names other targets than PATH"),
+        (("a=local", "b=local", "--beside", "netns://x"), "--beside needs exactly one path"),
+        (("netns://x", "--beside", "netns://x"), "--beside: name targets other than PATH"),
         (("netns://x", "--beside", "netns://y", "-p", "quick"), "is a search, and several at once"),
     ],
 )

@@ -19,9 +19,9 @@ A, B = result("1", {"web01": 1e9}), result("2", {"web01": 2e9})
 LIVE = result("3", {"one": 1e9, "four": 0.9e9}, "live-flip")
 
 NOTES = (
-    "Note: measured at different times: what drifted in between is part of every difference\n"
-    "Note: different labels, of: 1 and 2\n"
-    "Note: agent://web01 had a different kernel: 1 and 2\n"
+    "Note: measured at different times: any drift in between is part of every "
+    "difference\nNote: different labels, of: 1 and 2\nNote: agent://web01 had a different "
+    "kernel: 1 and 2\n"
 )
 
 
@@ -94,7 +94,7 @@ def test_two_arms_of_two_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("a", "b", "options", "reasons"),
     [
-        (LIVE, A, (), ["the first has 2 arms (one, four): say which one is meant"]),
+        (LIVE, A, (), ["the first has 2 arms (one, four): choose one with --arms"]),
         (LIVE, LIVE, ("--arms", "one,five"), ["the second has no arm five; it has one, four"]),
         (
             A, replace(B, paths=(path("web01", "agent://web02"),)), (),
@@ -109,7 +109,7 @@ def test_two_arms_of_two_files(tmp_path: Path) -> None:
         ),
         (
             A, replace(B, samples=tuple(replace(one, valid=False) for one in B.samples)), (),
-            ["the second has no run that counts in web01"],
+            ["the second has no valid run in web01"],
         ),
     ],
 )  # fmt: skip
@@ -125,7 +125,7 @@ def test_what_must_not_be_compared(
 def test_arms_are_two(tmp_path: Path, arms: str) -> None:
     done = inside("bench", "compare", *files(tmp_path), "--arms", arms)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"Error: --arms '{arms}': it is A,B, one arm of each\n"
+    assert done.stderr == f"Error: --arms '{arms}': expected A,B, one arm of each measurement\n"
 
 
 def test_a_file_that_is_none(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.cli.command import vnicaudit
+from tests.cli.inside import inside as vnicaudit
 
 
 def lines(*arguments: str) -> list[str]:
@@ -95,12 +95,15 @@ def test_json() -> None:
     ("arguments", "message"),
     [
         ((), "Missing option '--speed'"),
-        (("--speed", "fast"), "'fast' is no speed: give it as 25G, 100M or 2.5G"),
-        (("--speed", "1G", "--goodput", "x"), "'x' is no speed"),
+        (("--speed", "fast"), "'fast' is not a speed: write it as 25G, 100M or 2.5G"),
+        (("--speed", "1G", "--goodput", "x"), "'x' is not a speed"),
         (("--speed", "1G", "--mtu", "9"), "an MTU is 576 to 65535 octets, not 9"),
-        (("--speed", "1G", "--size", "1519"), "--size 1519: frames are from 64 to 1518 B here"),
-        (("--speed", "1G", "--size", "63"), "--size 63: frames are from 64 to 1518 B here"),
-        (("--speed", "1G", "--outer-ipv6"), "--outer-ipv6 is for tunnels"),
+        (
+            ("--speed", "1G", "--size", "1519"),
+            "--size 1519: frames on this link have 64 to 1518 bytes",
+        ),
+        (("--speed", "1G", "--size", "63"), "--size 63: frames on this link have 64 to 1518 bytes"),
+        (("--speed", "1G", "--outer-ipv6"), "--outer-ipv6 needs a tunnel"),
         (("--speed", "1G", "--encapsulation", "mpls"), "'mpls' is not one of"),
     ],
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.command import vnicaudit
+from tests.cli import command
+from tests.cli.inside import inside as vnicaudit
 from tests.cli.test_imports import loaded
 
 OWN = """\
@@ -123,7 +124,7 @@ def test_completion_knows_the_shipped_profiles() -> None:
         "_VNICAUDIT_COMPLETE": "bash_complete",
         "COMP_WORDS": "vnicaudit bench profiles s",
     }
-    result = vnicaudit(env=env)
+    result = command.vnicaudit(env=env)
     assert result.stdout.split() == ["file,s", "plain,smoke", "plain,switch-dns"]
 
 

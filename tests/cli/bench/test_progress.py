@@ -54,7 +54,7 @@ def test_what_is_prepared_is_said_at_once(clock: Clock, capsys: Capture) -> None
 def test_how_long_and_how_many(clock: Clock, capsys: Capture) -> None:
     one = progress(clock)
     one.begins(ahead(1))
-    assert capsys.readouterr().err == "about 10 min: at most 28 runs, without repeats\n"
+    assert capsys.readouterr().err == "about 10 min: at most 28 runs, not counting repeats\n"
     one.begins(ahead(15))  # behind the change: it was said
     assert capsys.readouterr().err == ""
     progress(clock).begins(ahead(1, 4800.0, 1200.0))

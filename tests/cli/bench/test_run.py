@@ -55,9 +55,9 @@ def test_one_path(ends: TwoEnds, tmp_path: Path) -> None:
     name = KEPT.findall(done.stderr)[0]
     assert re.fullmatch(
         rf"connecting to netns://{ends.target} and netns://{ends.peer}\n"
-        r"about \d+ s: at most 2 runs, without repeats\n"
+        r"about \d+ s: at most 2 runs, not counting repeats\n"
         r"(run \d of at most 2; about \d+ s left; .*\n)*"
-        r"all 1 runs of each arm are made\n"
+        r"all 1 runs of each arm are done\n"
         rf"Kept: vnicaudit bench show {name} --state {re.escape(str(state))}\n",
         done.stderr,
     ), done.stderr
@@ -180,7 +180,7 @@ def test_it_is_interrupted(ends: TwoEnds, tmp_path: Path, number: signal.Signals
     assert ends.processes() == []
     assert running.left() == []
     assert done.stdout == ""
-    kept = re.findall(r"what was measured so far is kept: vnicaudit bench show (\S+)", done.stderr)
+    kept = re.findall(r"the measurement so far is stored: vnicaudit bench show (\S+)", done.stderr)
     assert len(kept) == 1, done.stderr
     assert done.stderr.endswith("Interrupted.\n") is (number == signal.SIGINT)
     assert log.read_text().split()[-1] == "one"

@@ -49,7 +49,7 @@ def test_one_that_was_not_ended(tmp_path: Path) -> None:
     code, out, err = show(tmp_path, kept(HALF, tmp_path))
     assert (code, err) == (0, "")
     assert "n = 3" in out
-    assert "to not finished: it was ended before its time\n" in out
+    assert "to not finished: it ended early\n" in out
 
 
 def test_one_that_was_ended_before_its_first_run(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_without_names_a_table_is_of_all_that_ended(tmp_path: Path) -> None:
 def test_a_table_of_nothing(tmp_path: Path) -> None:
     code, out, err = show(tmp_path, "--table")
     assert (code, out) == (2, "")
-    assert err == f"Error: no measurement that ended is kept in {tmp_path / 'bench'}\n"
+    assert err == f"Error: there is no finished measurement in {tmp_path / 'bench'}\n"
 
 
 def test_a_table_of_one_as_markdown(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_table_of_one_as_markdown(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [("-o", "x.json"), ("--format", "csv"), ("--charts", "c")])
 def test_several_are_text_or_markdown(tmp_path: Path, options: tuple[str, ...]) -> None:
     assert show(tmp_path, *several(tmp_path), *options) == (
-        2, "", "Error: tables of measurements are text or Markdown (--format markdown)\n",
+        2, "", "Error: tables of measurements can only be text or Markdown (--format markdown)\n",
     )  # fmt: skip
     assert not (tmp_path / "x.json").exists()
 
@@ -165,4 +165,4 @@ def test_nothing_to_draw_is_no_error(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     none = replace(A, samples=tuple(replace(one, valid=False, reason="x") for one in A.samples))
     code, _out, err = show(tmp_path, kept(none, tmp_path), "--charts", "c")
-    assert (code, err) == (0, "There is nothing to draw: no run counts\n")
+    assert (code, err) == (0, "No chart was drawn: no run was valid\n")

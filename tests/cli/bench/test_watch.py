@@ -80,7 +80,7 @@ def test_a_period_is_skipped_while_another_measures(ends: TwoEnds, tmp_path: Pat
             patch="import vnicaudit.cli.bench.watch as w\nw.PATIENCE = 0.0", folder=tmp_path,
         ).ended()  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "")
-    assert "this period is skipped: netns://" in done.stderr
+    assert "skipped this period: netns://" in done.stderr
 
 
 def test_ctrl_c_while_it_measures_leaves_nothing(ends: TwoEnds, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def no_clouds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "reason"),
     [
         ("clouds: [1\n", "it is not YAML at line 2, column 1"),
-        ("cluods: {prod: {}}\n", "there is no clouds: in it, but cluods:"),
+        ("cluods: {prod: {}}\n", "it has no clouds: key, but cluods:"),
         ("clouds: {prod: 7}\n", "clouds: prod: is a number, and must be a mapping (key: value)"),
         ("clouds:\n", "clouds: is empty, and must be a mapping (key: value)"),
         ("", "it is empty, and must be a mapping (key: value)"),

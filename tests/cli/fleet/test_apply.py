@@ -144,12 +144,12 @@ def test_a_limit_is_applied_alone_and_a_strange_plan_is_refused(
     plan, _result = planned(tmp_path, hosts)
     done = inside(*applying(tmp_path, plan, "state", "--limit", "lab"))
     assert done.returncode == 0, done.stderr
-    assert "Note: 4 of 6 steps are on other hosts (--limit)" in done.stderr
+    assert "Note: 4 of 6 steps are for other hosts (--limit)" in done.stderr
     assert [models([host]) for host in hosts] == [{"virtio"}, {"e1000"}, {"e1000"}]
     inventory(tmp_path, hosts[:2])
     strange = inside(*applying(tmp_path, plan, "state"))
     assert strange.returncode == 2
-    assert "is no host of the inventory" in strange.stderr
+    assert "which is not in the inventory" in strange.stderr
 
 
 def test_a_host_that_does_not_answer_costs_itself(hosts: list[QemuHost], tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_ctrl_c_leaves_the_lock_where_something_is_half_done(
     assert process.returncode == 130
     is_half_done = half_done(state, hosts[1])
     assert (hosts[1].lock_text() != "") == is_half_done
-    assert ("it stays locked: a change is half done there" in said) == is_half_done
+    assert ("it stays locked: a change there is unfinished" in said) == is_half_done
     assert [hosts[0].lock_text(), hosts[2].lock_text()] == ["", ""]
     done = inside(*words)
     assert done.returncode == 0, done.stderr

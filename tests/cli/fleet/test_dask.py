@@ -155,7 +155,7 @@ def test_ctrl_c_keeps_what_is_done_and_threads_go_on_with_it(
             process.send_signal(signal.SIGINT)
             said = process.communicate(timeout=60)[1]
         assert process.returncode == 130
-        assert said.startswith("5 of 6 hosts were read and are kept; the same command with")
+        assert said.startswith("5 of 6 hosts were read and stored; to continue, run the same")
         gate.open()
         before = read_times(tmp_path)
         resumed = inside(*words(tmp_path, hosts, "--resume"))
@@ -175,7 +175,7 @@ def test_a_worker_of_another_version_is_refused_with_what_to_do(
     finally:
         cluster.kill_worker("old")
     assert result.returncode == 2
-    assert ": vnicaudit 0.0.1, and this is " in result.stderr
+    assert ": vnicaudit 0.0.1, but this is " in result.stderr
     assert "with the extras dask and libvirt there, and restart them" in result.stderr
     assert not list(tmp_path.glob("state/fleet/audits/*")), "nothing was begun"
 
@@ -203,11 +203,14 @@ def test_tls_is_by_files_and_strangers_are_kept_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--scheduler", "tcp://x:1"), "--scheduler without --engine dask"),
-        (("--engine", "dask"), "--engine dask needs the address of a scheduler"),
+        (("--scheduler", "tcp://x:1"), "--scheduler and its certificates need --engine dask"),
+        (("--engine", "dask"), "--engine dask needs --scheduler ADDRESS"),
         (
             ("--engine", "dask", "--scheduler", "tcp://x:1", "--scheduler-ca", os.devnull),
-            "--scheduler tcp://x:1: only tls://HOST:PORT takes keys",
+            (
+                "--scheduler tcp://x:1: certificates and keys need an address of the form "
+                "tls://HOST:PORT"
+            ),
         ),
         (("--engine", "dask", "--scheduler", "nonsense://x:1"), "--scheduler nonsense://x:1: "),
     ],

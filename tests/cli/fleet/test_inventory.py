@@ -88,4 +88,4 @@ def test_hosts_of_a_cloud() -> None:
     assert host["source"] == "openstack:admin"
     refused = inside("fleet", "inventory", "-i", "openstack:demo")
     assert refused.returncode == 4
-    assert "its hypervisors are told to admins only" in refused.stderr
+    assert "only admins can see its hypervisors" in refused.stderr

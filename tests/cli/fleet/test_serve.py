@@ -97,7 +97,7 @@ def test_before_the_first_audit_it_says_so_and_serves_the_next_one(tmp_path: Pat
     [
         (("--listen", "0.0.0.0:0"), "--public"),
         (("--listen", "kvm7:80"), "not an IP address"),
-        (("--allow-host", "http://x"), "no name of a host"),
+        (("--allow-host", "http://x"), "is not a host name"),
     ],
 )
 def test_what_would_be_open_to_others_is_refused(words: tuple[str, ...], says: str) -> None:
@@ -117,8 +117,8 @@ def test_notify_tells_what_is_new_once(
         first, second = inside(*words), inside(*words)
         got = [json.loads(one.body) for one in receiver.got]
     assert (first.returncode, first.stdout) == (0, "")
-    assert first.stderr == "ops: 2 findings told\n"
-    assert second.stderr == "ops: 0 findings told, 2 were told today\n"
+    assert first.stderr == "ops: 2 findings sent\n"
+    assert second.stderr == "ops: 0 findings sent, 2 already sent today\n"
     assert SECRET not in first.stderr + second.stderr
     assert len(got) == 2
     assert got[-1]["audit"] == NAME
@@ -136,7 +136,7 @@ def test_notify_says_which_channel_failed(
         monkeypatch.setenv("HOOK", receiver.url)
         result = inside("fleet", "notify", "--channels", channels, "--state", state, "-q")
     assert result.returncode == 4
-    assert result.stderr == "ops: 0 findings told; 2 were not told: HTTP 404\n"
+    assert result.stderr == "ops: 0 findings sent; 2 not sent: HTTP 404\n"
 
 
 def test_notify_without_a_history_says_what_to_do(tmp_path: Path) -> None:

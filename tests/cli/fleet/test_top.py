@@ -123,7 +123,7 @@ def test_a_reading_that_is_damaged_is_named_and_left_out(state: Path) -> None:
     file.write_bytes(file.read_bytes()[:-3])
     result = inside("fleet", "top", "--state", state)
     assert result.returncode == 0
-    assert "Note: the reading of kvm1 is left out" in result.stderr
+    assert "Note: kvm1 is left out, as its stored reading cannot be used" in result.stderr
     assert "1 of 1 change, for 1 problem on 1 of 2 hosts" in result.stdout
 
 
@@ -140,7 +140,7 @@ def test_a_host_s_deadline_has_to_be_longer_than_the_count(tmp_path: Path) -> No
     result = inside("fleet", "audit", *words, "--traffic")
     assert result.returncode == 2
     assert "--traffic 10" in result.stderr
-    assert "--host-deadline is 5" in result.stderr
+    assert "--host-deadline allows only 5 s" in result.stderr
 
 
 def test_traffic_is_kept_and_is_no_part_of_the_digest(tmp_path: Path) -> None:

@@ -120,12 +120,12 @@ def test_only_what_both_audits_looked_at_is_compared(state: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("drift", "latest", "previous"), "latest is no audit before previous"),
-        (("drift", "2020-01-01", "latest"), "no audit is stored of 2020-01-01 or before"),
+        (("drift", "latest", "previous"), "latest is not earlier than previous"),
+        (("drift", "2020-01-01", "latest"), "there is no stored audit from 2020-01-01 or before"),
         (("history", "show", "x"), "there is no audit 'x'; name one by its id, a date"),
-        (("history", "prune", "--keep", "1x"), "--keep 1x: give hours, days, weeks or years"),
-        (("trend", "--since", "soon"), "--since soon: give hours, days, weeks or years"),
-        (("history", "import"), "name one FILE to import, or give --measurements"),
+        (("history", "prune", "--keep", "1x"), "--keep 1x: expected hours, days, weeks or years"),
+        (("trend", "--since", "soon"), "--since soon: expected hours, days, weeks or years"),
+        (("history", "import"), "name one FILE to import, or use --measurements"),
     ],
 )
 def test_what_is_wrong_is_said(state: Path, words: tuple[str, ...], message: str) -> None:

@@ -51,6 +51,6 @@ def test_without_the_libraries_an_audit_is_not_remembered_and_that_is_told(
     monkeypatch.setitem(sys.modules, "alembic", None)
     place = history_place(None, tmp_path / "state")
     assert history_sink(place, is_named=False) is None
-    assert "not remembered" in capsys.readouterr().err
+    assert "not stored in the history" in capsys.readouterr().err
     with pytest.raises(MissingExtraError, match=r"vnicaudit\[history\]"):
         history_sink(place, is_named=True)

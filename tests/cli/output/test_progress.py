@@ -73,7 +73,7 @@ def test_what_is_waited_for_and_what_is_stuck() -> None:
         progress.show_waiting()
     assert lines(terminal) == [
         "qemu+ssh://kvm2/system (2 of 3): no answer yet, 2 s",
-        "qemu+ssh://kvm2/system (2 of 3): 7 domains, 1/s; nothing more for 5 s",
+        "qemu+ssh://kvm2/system (2 of 3): 7 domains, 1/s; no progress for 5 s",
     ]
 
 

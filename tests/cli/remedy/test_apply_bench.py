@@ -120,7 +120,7 @@ def test_what_is_measured_decides(
     assert (result.decision.verdict, result.decision.done) == (verdict, done)
     assert result.run.design == ("boots" if design == "flips" else design)
     shown = capsys.readouterr()
-    assert f"Kept as {result.run.id}: vnicaudit bench show {result.run.id} --state " in shown.out
+    assert f"Stored as {result.run.id}: vnicaudit bench show {result.run.id} --state " in shown.out
     assert re.search(rf"^{verdict}\b", shown.out, re.MULTILINE)
     target = f"agent://{host.machine.uuid}?connect=qemu:///system"
     assert set(host.opening.opened) == {(target, "ssh://root@gen1", host.machine.macs[0])}
@@ -186,14 +186,15 @@ def test_what_it_costs_is_told_before_anything_is_done(host: Host, capsys: Captu
     said = capsys.readouterr().err
     told = "Measuring: 1 NIC, for each 4 turns with 4 power cycles, about "
     assert said.index(told) < said.index("shutting down")
-    assert "where that does not decide it, up to 10 turns with 1" in said
+    assert "if that is not conclusive, up to 10 turns with 1" in said
 
 
 def test_turns_that_can_decide_nothing_are_told(host: Host, capsys: Capture) -> None:
     wide = PROFILE.replace("patterns = ", "connections = [1, 2, 3]\npatterns = ")
     told = (
-        "5 turns of each arm cannot tell any difference from chance among 3 primary comparisons: "
-        "profile p needs 6 (turns = [2, 3, 6]), or fewer primary workloads"
+        "with 5 turns of each arm, no difference among 3 primary comparisons can be told "
+        "from chance: profile p needs 6 turns (turns = [2, 3, 6]), or fewer primary "
+        "workloads"
     )
     for text, said in ((f"turns = [2, 3, 5]\n{wide}", True), (wide, False)):
         (host.folder / "p.toml").write_text(text)
@@ -262,7 +263,7 @@ def test_it_is_interrupted_between_flips(host: Host, capsys: Capture) -> None:
     assert host.model == "e1000"
     assert host.machine.persistent == host.world.before[0]
     assert host.result().run.finished is None
-    told = f"what was measured so far is kept: vnicaudit bench show {host.result().run.id} --state "
+    told = f"the measurement so far is stored: vnicaudit bench show {host.result().run.id} --state "
     assert told in capsys.readouterr().err
 
 
@@ -329,7 +330,7 @@ def test_one_that_was_measured_is_not_finished_without(host: Host, capsys: Captu
     assert host.apply("--bench-design", "single-flip") == 130
     host.error = None
     assert host.apply(bench=False) == 2
-    assert "is unfinished, and measured: finish it with --bench, or" in capsys.readouterr().err
+    assert "a measured one, is unfinished: finish it with --bench, or" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -340,22 +341,25 @@ def test_a_word_about_a_measurement_that_is_not_asked_for(
     host: Host, capsys: Capture, option: str, value: str
 ) -> None:
     assert host.apply(option, value, bench=False) == 2
-    told = f"{option} is about a measurement: give --bench PROFILE with it\n"
+    told = f"{option} needs --bench PROFILE\n"
     assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--mode", "next-boot"), "--bench measures what runs: give --mode restart or --mode hot"),
+        (("--mode", "next-boot"), "--bench measures the running guest: add --mode restart or"),
         (
             ("--on-undecided", "keep", "--on-inconclusive", "rollback"),
-            "--on-inconclusive is the old name of --on-undecided: give that alone",
+            "--on-inconclusive is the old name of --on-undecided: use only the new one",
         ),
-        (("--batch", "2"), "--bench with --batch above 1: guests would disturb each other's runs"),
+        (
+            ("--batch", "2"),
+            "--bench needs --batch 1: guests would disturb each other's measurements",
+        ),
         (("--bench", "smok"), "no profile 'smok'; did you mean 'smoke'?"),
-        (("--bench", "switch-dns"), "profile switch-dns needs commands that bring the server into"),
-        (("--bench-peer", "gen1"), "'gen1' is no endpoint; there are agent://"),
+        (("--bench", "switch-dns"), "profile switch-dns needs commands that switch the server"),
+        (("--bench-peer", "gen1"), "invalid endpoint 'gen1'; supported forms: agent://"),
     ],
 )
 def test_what_makes_no_sense(

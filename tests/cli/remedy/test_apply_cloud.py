@@ -133,10 +133,14 @@ def test_an_interruption_says_what_is_off_however_quiet(
     assert code == 130
     (mine,) = {path.name for path in runs.iterdir()} - {applied}
     assert capsys.readouterr().err.strip().splitlines() == [
-        "server-1: unfinished: it ran before and may be off now; by hand: openstack --os-cloud "
-        f"test server start {server.id}",
-        f"run {mine}: the same command resumes it, vnicaudit rollback {mine} --state "
-        f"{world.folder} undoes it",
+        (
+            "server-1: unfinished: it was running before and may be off now; to start it by "
+            f"hand: openstack --os-cloud test server start {server.id}"
+        ),
+        (
+            f"run {mine}: repeat the command to resume it, or undo it with vnicaudit "
+            f"rollback {mine} --state {world.folder}"
+        ),
         "",
         "Interrupted.",
     ]
@@ -155,7 +159,7 @@ def test_where_nova_manage_is_has_to_be_said(
         code = apply(world, *(["--dry-run"] if command == "dry-run" else []))
     assert code == 2
     said = capsys.readouterr().err
-    assert f"Error: what Nova keeps for servers of {TARGET} is changed by nova-manage" in said
+    assert f"Error: servers of {TARGET} are changed with nova-manage" in said
     assert "--nova-manage (local, ssh://controller, docker://nova_api, kubectl://POD)" in said
 
 
@@ -169,20 +173,23 @@ def test_two_clouds_have_two_controllers(world: CloudWorld, capsys: Capture) -> 
     one = server_step(world.servers[0])
     plan(one, replace(one, id="2", target="openstack:other"))
     assert apply(world, "--nova-manage", "local") == 2
-    assert "servers of several clouds (openstack:other, openstack:test)" in capsys.readouterr().err
+    assert (
+        "servers belong to several clouds (openstack:other, openstack:test)"
+        in capsys.readouterr().err
+    )
 
 
 def test_it_is_not_measured(world: CloudWorld, capsys: Capture) -> None:
     plan(server_step(world.servers[0]))
     assert apply(world, "--nova-manage", "local", "--bench", "quick") == 2
-    assert "--bench measures domains of libvirt" in capsys.readouterr().err
+    assert "--bench measures libvirt domains only" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--nova-manage", "nowhere"], "'nowhere' is no endpoint; there are agent://"),
-        (["--nova-manage", "local", "--nova-manage-command", ""], "there is nothing in it"),
+        (["--nova-manage", "nowhere"], "invalid endpoint 'nowhere'; supported forms: agent://"),
+        (["--nova-manage", "local", "--nova-manage-command", ""], "--nova-manage-command is empty"),
         (["--nova-manage", "local", "--nova-manage-command", "'"], "No closing quotation"),
         (["--nova-manage", "local", "--nova-manage-timeout", "4"], "4.0 is not in the range"),
         (["--nova-manage", "local", "--nova-manage-timeout", "3601"], "is not in the range"),
@@ -246,7 +253,7 @@ def test_it_is_run_word_for_word(script: Path) -> None:
         assert controller(("a b; exit 9",)) == CommandOutput(0, "2:a b; exit 9\n", "warning\n")
         assert controller(("die",)).code == 3
         assert len(controller(("long",)).text) == 4096
-        words = r"nova-manage at local was ended, or took over 60 s \(--nova-manage-timeout\)"
+        words = r"nova-manage at local was killed, or took more than 60 s \(--nova-manage-timeout\)"
         with pytest.raises(ActionError, match=words):
             controller(("kill",))
     finally:
@@ -305,5 +312,5 @@ def test_a_controller_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_is_no_endpoint_is_said_before_anything_is_done() -> None:
-    with pytest.raises(UsageError, match="is no endpoint"):
+    with pytest.raises(UsageError, match="invalid endpoint"):
         open_controller("http://controller", ("nova-manage",), 60.0)

@@ -124,7 +124,7 @@ def test_no_measurement_begins_behind_a_hang_up(
     assert _go(world, measured, lambda: "the terminal hung up") == 5
     assert (measured.goals, world.calls) == ([], [])
     assert capsys.readouterr().err == (
-        "Stopped: the terminal hung up; guest-1 and those behind it were not reached\n"
+        "Stopped: the terminal hung up; guest-1 and the guests after it were not reached\n"
     )
 
 
@@ -135,7 +135,7 @@ def test_what_does_not_help_is_left_alone(world: World, capsys: pytest.CaptureFi
     assert [machine.persistent for machine in world.machines] == world.before
     assert world.calls == []
     assert not (world.folder / "runs").exists()
-    assert capsys.readouterr().err == ("Nothing was changed: guest-1 keeps the NIC that it has.\n")
+    assert capsys.readouterr().err == ("Nothing was changed: guest-1 keeps its current NIC.\n")
     assert stored_measurement(world.folder, measured.ids[0]).head().decision == Decision(
         verdict="regressed", action="none"
     )
@@ -209,7 +209,7 @@ def test_a_canary_that_is_not_well_stops_the_others(
     assert len(measured.goals) == 1
     assert [machine.persistent for machine in many.machines] == many.before
     said = capsys.readouterr().err
-    assert "Stopped: a canary was not changed as planned; guest-2 and those behind it" in said
+    assert "Stopped: a canary was not changed as planned; guest-2 and the guests after it" in said
 
 
 def test_a_terminal_that_hung_up_begins_with_no_other(
@@ -246,7 +246,7 @@ def test_several_nics_of_a_domain(
     ],
 )
 def test_design_and_address_go_together(words: list[str]) -> None:
-    with pytest.raises(UsageError, match="--shadow-address IP/LENGTH is the free address"):
+    with pytest.raises(UsageError, match="--bench-design shadow needs --shadow-address IP/LENGTH"):
         shadow_address(options(*words).trials)
 
 
@@ -254,7 +254,7 @@ def test_the_address() -> None:
     given = options(*_SHADOW, "--shadow-address", "192.0.2.9/24")
     assert shadow_address(given.trials) == _ADDRESS
     assert shadow_address(options("--bench-design", "shadow").trials) is None
-    with pytest.raises(UsageError, match="is no address with its length"):
+    with pytest.raises(UsageError, match="is not an address with prefix length"):
         shadow_address(options(*_SHADOW, "--shadow-address", "web").trials)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import vnicaudit
+from tests.cli.inside import inside as vnicaudit
 
 OFF = "[libvirt]\nuse_virtio_for_bridges = false\n"
 ON = "[libvirt]\nuse_virtio_for_bridges = true\n"
@@ -92,6 +92,6 @@ def test_a_release_that_is_not_known() -> None:
     result = vnicaudit("audit", "x", "--nova-release", "essex")
     assert result.returncode == 2
     assert (
-        "'essex' is no release of Nova from Juno (2014.2) to Hibiscus (34.0); name it as Caracal, "
-        "29.0 or 2024.1" in result.stderr
-    )
+        "unknown Nova release 'essex' (known: Juno (2014.2) to Hibiscus (34.0)); write "
+        "it as Caracal, 29.0 or 2024.1"
+    ) in result.stderr

@@ -45,7 +45,8 @@ def test_without_output_it_is_only_shown(here: Path, capsys: Capture) -> None:
         re.MULTILINE,
     )
     assert shown.out.endswith(
-        "\n1 step on 1 domain: 1 safe\nNothing has been changed. Each step in full: --diff.\n"
+        "\n1 step on 1 domain: 1 safe\nNothing has been changed. To see each step in full, "
+        "use --diff.\n"
     )
     assert shown.err == ""
     assert os.listdir(here) == ["a.xml"]
@@ -116,7 +117,7 @@ def test_a_file_that_is_no_plan_is_not_written_over(
     path.write_text(content)
     assert run(["plan", "a.xml", "-o", "other.xml"]) == 2
     assert capsys.readouterr().err == (
-        "Error: other.xml: it is there, and no plan: give another name\n"
+        "Error: other.xml exists and is not a plan: choose another name\n"
     )
     assert path.read_text() == content
 
@@ -149,50 +150,54 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_planned(here: Path, capsys:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["-"], "standard input cannot be changed: give a file, or a libvirt URI"),
-        (["a.xml", "--to", "vdpa"], "--to vdpa needs --nic: say which NICs"),
+        (["-"], "standard input cannot be changed: name a file or a libvirt URI"),
+        (["a.xml", "--to", "vdpa"], "--to vdpa needs --nic: name the NICs to change"),
         (
             ["a.xml", "--to", "vdpa", "--nic", MAC],
-            "--to vdpa needs one device or socket for each --nic, in their order",
+            "--to vdpa needs one device or socket for each --nic, in the same order",
         ),
         (
             ["a.xml", "--to", "vhostuser", "--nic", MAC, "--vhostuser-socket", "/a",
              "--vhostuser-socket", "/b"],
-            "--to vhostuser needs one device or socket for each --nic, in their order",
+            "--to vhostuser needs one device or socket for each --nic, in the same order",
         ),
         (
             ["a.xml", "--to", "vdpa", "--nic", MAC, "--nic", SECOND, "--vdpa-device", "/dev/x",
              "--vdpa-device", "/dev/x"],
-            "each NIC needs a device or socket of its own",
+            "each NIC needs its own device or socket",
         ),
         (
             ["a.xml", "--to", "vdpa", "--nic", MAC, "--nic", MAC, "--vdpa-device", "/dev/x",
              "--vdpa-device", "/dev/y"],
-            f"--nic {MAC} is given twice",
+            f"--nic {MAC} is used twice",
         ),
         (
             ["a.xml", "--to", "vdpa", "--nic", MAC, "--vdpa-device", "vhost-vdpa-0"],
-            "vhost-vdpa-0: give the whole path",
+            "vhost-vdpa-0: use the absolute path",
         ),
-        (["a.xml", "--vdpa-device", "/dev/x"], "--vdpa-device is for --to vdpa"),
-        (["a.xml", "--vhostuser-socket", "/x"], "--vhostuser-socket is for --to vhostuser"),
+        (["a.xml", "--vdpa-device", "/dev/x"], "--vdpa-device needs --to vdpa"),
+        (["a.xml", "--vhostuser-socket", "/x"], "--vhostuser-socket needs --to vhostuser"),
         (
             ["a.xml", "--to", "vhostuser", "--nic", MAC, "--vdpa-device", "/dev/x"],
-            "--vdpa-device is for --to vdpa",
+            "--vdpa-device needs --to vdpa",
         ),
         (
             ["a.xml", "--accept-loss", "filterref"],
-            "--accept-loss is for --to vdpa and vhostuser: virtio loses nothing",
+            "--accept-loss needs --to vdpa or vhostuser: a change to virtio loses nothing",
         ),
         (
             ["a.xml", "--to", "vdpa", "--nic", MAC, "--vdpa-device", "/dev/x", "--accept-loss",
              "filter"],
-            "--accept-loss filter: --to vdpa loses filterref, isolation, bandwidth, coalesce, "
-            "vlan, virtualport, tune, mtu",
+            (
+                "--accept-loss filter: unknown; with --to vdpa, a NIC can lose filterref, "
+                "isolation, bandwidth, coalesce, vlan, virtualport, tune, mtu"
+            ),
         ),
-        (["a.xml", "--nic", "eth0"], "--nic 'eth0': give a MAC address, as 52:54:00:12:34:56"),
-        (["a.xml", "--nic", ""], "--nic '': give a MAC address, as 52:54:00:12:34:56"),
-        (["a.xml", "--domain", "mail"], "no domain of the targets is called 'mail' (--domain)"),
+        (["a.xml", "--nic", "eth0"], (
+            "--nic 'eth0': expected a MAC address such as 52:54:00:12:34:56"
+        )),
+        (["a.xml", "--nic", ""], "--nic '': expected a MAC address such as 52:54:00:12:34:56"),
+        (["a.xml", "--domain", "mail"], "no domain in the targets has the name 'mail' (--domain)"),
         (
             ["a.xml", "--nic", SECOND],
             f"no NIC in the targets has the MAC address {SECOND} (--nic)",
@@ -203,7 +208,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_planned(here: Path, capsys:
         ),
         (
             ["a.xml", "--ignore", "VNIC"],
-            "--select and --ignore leave no rule: nothing would be judged",
+            "--select and --ignore leave no rule to run",
         ),
     ],
 )  # fmt: skip
@@ -220,8 +225,8 @@ def test_a_nova_conf_is_no_target(here: Path, capsys: Capture) -> None:
     (here / "nova.conf").write_text("[libvirt]\nuse_virtio_for_bridges = False\n")
     assert run(["plan", "nova.conf"]) == 2
     assert capsys.readouterr().err == (
-        "Error: nova.conf: there is no domain in it whose NICs could be changed; `vnicaudit audit` "
-        "says what is wrong with it, and --fix puts a configuration right\n"
+        "Error: nova.conf: it has no domain whose NICs could be changed; `vnicaudit audit` "
+        "shows what is wrong with it, and --fix corrects a configuration\n"
     )
 
 

@@ -91,7 +91,7 @@ def test_quiet_has_no_notes_on_targets_but_errors(inside: list[CloudItem], capsy
     assert run(["plan", CLOUD, "-q", "-o", "plan.json"]) == 4
     shown = capsys.readouterr()
     assert f"note: {CLOUD}: " not in shown.out
-    assert "note, 1 step: It is for servers made of it from now on." in shown.out
+    assert "note, 1 step: It applies to servers created from it from now on." in shown.out
     assert f"Could not be read\n  {CLOUD}: no answer within 30 s\n" in shown.out
     assert shown.err == ""
     assert from_json(Path("plan.json").read_bytes(), "plan.json").notes
@@ -119,7 +119,8 @@ def test_each_project_gets_a_text_of_its_own(
     inside[:] = [server(), other, strange]
     assert run(["plan", CLOUD, "--projects", "letters"]) == 0
     assert (
-        capsys.readouterr().err == "letters: 3 projects, and servers.csv; hand them on yourself\n"
+        capsys.readouterr().err
+        == "letters: wrote 3 projects and servers.csv; nothing is sent, pass them on yourself\n"
     )
     files = sorted(os.listdir(tmp_path / "letters"))
     assert files == [f"{PROJECT}.md", "beta.md", "project-1.md", "servers.csv"]
@@ -170,27 +171,29 @@ def test_texts_are_replaced_by_newer_ones_and_nothing_else_is(
     mine = tmp_path / "letters" / f"{PROJECT}.md"
     mine.write_text("my own notes")
     assert run(["plan", CLOUD, "--projects", "letters"]) == 2
-    assert "it is there, and not of a plan: give another folder" in capsys.readouterr().err
+    assert "exists and was not written by plan: choose another folder" in capsys.readouterr().err
     assert mine.read_text() == "my own notes"
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["a.xml", "--projects", "x"], "--projects is for a cloud (openstack:CLOUD)"),
-        ([CLOUD, "--to", "vdpa"], "--to vdpa needs --nic: say which NICs"),
+        (["a.xml", "--projects", "x"], "--projects needs a cloud as target (openstack:CLOUD)"),
+        ([CLOUD, "--to", "vdpa"], "--to vdpa needs --nic: name the NICs to change"),
         (
             [CLOUD, "--to", "vdpa", "--nic", MAC, "--vdpa-device", "/dev/vhost-vdpa-0"],
-            "--to vdpa: in a cloud Nova and Neutron choose the device or socket",
+            "--to vdpa: in a cloud, Nova and Neutron choose the device or socket; do not name one",
         ),
         (
             [CLOUD, "a.xml", "--to", "vdpa", "--nic", MAC],
-            "--to vdpa: plan a cloud by itself, or with nova.conf of its compute nodes; on a host "
-            "each NIC is given a device",
+            (
+                "--to vdpa: plan clouds and hosts separately (a cloud may be planned with "
+                "nova.conf of its compute nodes), as only NICs on hosts are given a device"
+            ),
         ),
         (
             ["a.xml", "--to", "vdpa", "--nic", MAC],
-            "--to vdpa needs one device or socket for each --nic, in their order",
+            "--to vdpa needs one device or socket for each --nic, in the same order",
         ),
     ],
 )

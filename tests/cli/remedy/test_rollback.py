@@ -138,12 +138,12 @@ def test_a_later_edit_is_nobodys_to_undo(here: Path, capsys: Capture) -> None:
     assert rollback(run_id, "--dry-run") == 5
     assert rollback(run_id) == 5
     assert (
-        "somebody changed the file since: look at it, and put it right by hand"
+        "somebody has changed the file since: check it and correct it by hand"
         in capsys.readouterr().out
     )
     assert (here / "a.xml").read_text() == edited
     assert rollback(run_id, "--over-edits") == 5
-    assert "--over-edits is not for files; somebody changed" in capsys.readouterr().out
+    assert "--over-edits is not for files; somebody has changed" in capsys.readouterr().out
     command = runs(capsys)[0]["steps"][0]["message"].rpartition(": ")[2]
     assert run([*shlex.split(command)[1:], "--yes", "--quiet"]) == 0
     assert (here / "a.xml").read_text() == E1000
@@ -205,7 +205,7 @@ def test_what_was_not_done_is_not_taken_back(here: Path, capsys: Capture) -> Non
     assert run(["apply", "plan.json", "--yes", "--quiet"]) == 5
     capsys.readouterr()
     assert rollback(newest()) == 2
-    assert "nothing to take back" in capsys.readouterr().err
+    assert "there is nothing to undo" in capsys.readouterr().err
 
 
 def test_the_newest_first(here: Path, capsys: Capture) -> None:

@@ -77,10 +77,10 @@ def test_variables_become_uris_and_options() -> None:
     [
         ("[a:children]\nb\n", "hosts:2: there is no group 'b'"),
         ("[a:vars]\nx=1\n", "hosts:1: there is no group 'a'"),
-        ("[a\n", "hosts:1: a section is written as"),
-        ("kvm1 root\n", "hosts:1: a host's variables are written as NAME=VALUE, not 'root'"),
+        ("[a\n", "hosts:1: write a section as"),
+        ("kvm1 root\n", "hosts:1: write a host's variables as NAME=VALUE, not 'root'"),
         ("kvm[1:\n", "hosts:1: kvm[1:: no range of hosts"),
-        ("kvm1 ansible_host=-oX\n", "hosts:1: kvm1: ansible_host: '-oX' is no address of a host"),
+        ("kvm1 ansible_host=-oX\n", "hosts:1: kvm1: ansible_host: '-oX' is not a host address"),
         ("kvm1 ansible_host='{{ x }}'\n", "hosts:1: kvm1: ansible_host is a template"),
         (
             "kvm1 vnicaudit_uri=qemu+ssh://a:b@c/system\n",
@@ -204,7 +204,7 @@ def test_without_ansible_what_it_alone_reads_is_told(
     (tmp_path / "hosts").write_text("kvm1\n")
     found = read_inventory([f"{tmp_path}/hosts"], Sources())
     assert found.notes == (
-        f"{tmp_path}/hosts: group_vars beside it are not read: Ansible is not installed",
+        f"{tmp_path}/hosts: group_vars next to it are not read: Ansible is not installed",
     )
-    with pytest.raises(UsageError, match="a folder is read by Ansible, which is not installed"):
+    with pytest.raises(UsageError, match="reading a folder needs Ansible, which is not installed"):
         read_inventory([str(tmp_path)], Sources())

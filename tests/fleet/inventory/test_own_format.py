@@ -85,7 +85,7 @@ def test_a_file_makes_hosts(
         ("[[hosts]]\nname = 'a'\nsight = 'x'\n", 1, "unknown field `sight`"),
         ("[[hosts]]\nname = 'a'\ndeadline = 'x'\n", 3, "deadline: Expected `float"),
         ("[[hosts]]\nname = 'kvm[3:1]'\n", 1, "ends before it begins"),
-        ("[[hosts]]\nname = '-oProxyCommand=x'\n", 1, "is no name of a host"),
+        ("[[hosts]]\nname = '-oProxyCommand=x'\n", 1, "is not a host name"),
         ("[[hosts]]\nname = 'a'\nuri = 'qemu+ssh://-oX/system'\n", 3, "begins with a dash"),
         ("[[hosts]]\nname = 'a'\nuri = 'qemu+ssh://{user}@a/system'\n", 3, "placeholder"),
         ("[groups.a]\nchildren = ['b']\n[groups.b]\nchildren = ['a']\n", 2, "in a circle"),
@@ -124,5 +124,5 @@ def test_aliases_that_expand_without_end_are_refused(tmp_path: Path) -> None:
     bomb = "a: &a [x, x]\n" + "".join(
         f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(9)
     )
-    with pytest.raises(UsageError, match="values, aliases followed"):
+    with pytest.raises(UsageError, match="values, with aliases expanded"):
         inventory(tmp_path, bomb, "f.yaml")

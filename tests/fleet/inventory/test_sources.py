@@ -95,7 +95,7 @@ def test_several_sources_make_one_inventory(tmp_path: Path) -> None:
         InventoryHost("kvm3", "qemu+ssh://192.0.2.3/system", "az1", source="openstack:x"),
     )  # fmt: skip
     assert found.notes == (
-        f"kvm1 ({tmp_path}/b:2) is named in {tmp_path}/a.toml:3 already: read once",
+        f"kvm1 ({tmp_path}/b:2) is already named in {tmp_path}/a.toml:3: read once",
     )
 
 

@@ -99,7 +99,7 @@ def test_what_is_not_known_is_not_said_to_be_nothing() -> None:
     problems = [Problem(nic=index) for index in range(3)]
     counters = [traffic("web", 0, rate=None, drops=None), traffic("web", 1)]
     (one,) = rank(audit("h"), [reading("h", [guest("web", *problems, nics=3)], counters)]).changes
-    assert "idle; counters known of 2 of 3 NICs" in one.reason
+    assert "idle; counters known for 2 of 3 NICs" in one.reason
     (none,) = rank(audit("h"), [reading("h", [guest("web", Problem())])]).changes
     assert none.traffic is None
     assert "idle" not in none.reason

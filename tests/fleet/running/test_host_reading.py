@@ -109,7 +109,7 @@ def test_a_host_that_hangs_costs_itself() -> None:
     over.set()
     assert found.pop("hung").items == [
         HOST,
-        LostRead("not read to its end within 1 s (--host-deadline)", "hung", failure="deadline"),
+        LostRead("not completely read within 1 s (--host-deadline)", "hung", failure="deadline"),
     ]
     assert all(items.items == [HOST] for items in found.values())
     assert len(found) == 8

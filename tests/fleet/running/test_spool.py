@@ -110,5 +110,5 @@ def test_a_fleet_has_one_audit_at_a_time(tmp_path: Path) -> None:
 
 def test_a_state_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
-    with pytest.raises(UsageError, match="may be written by everybody"), fleet_lock(tmp_path):
+    with pytest.raises(UsageError, match="is writable by everyone"), fleet_lock(tmp_path):
         pass

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oslo_config import cfg
 
+from tests.shares import examples
 from vnicaudit.knowledge.nova_conf.options import knowledge, release_of
 from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.nova import NovaConfig
@@ -101,7 +102,9 @@ _FILES = st.lists(st.lists(_LINES, max_size=12).map("\n".join), min_size=1, max_
 
 
 @settings(
-    deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=examples(300),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(_FILES)
 def test_values_are_those_of_oslo_config(tmp_path: Path, texts: list[str]) -> None:

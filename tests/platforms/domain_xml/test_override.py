@@ -19,8 +19,8 @@ from vnicaudit.platforms.domain_xml.read import read_bytes
 
 NS = "http://libvirt.org/schemas/domain/qemu/1.0"
 UNCERTAIN = (
-    "<qemu:override> changes it on this NIC or on another: the running guest's aliases would show "
-    "it"
+    "<qemu:override> changes it on this NIC or another one: the running guest's aliases "
+    "would show which"
 )
 TAP = "<interface type='bridge'><source bridge='br0'/><model type='virtio'/>{}</interface>"
 NETWORK = "<interface type='network'><source network='n'/><model type='virtio'/>{}</interface>"

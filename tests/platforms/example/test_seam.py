@@ -203,7 +203,7 @@ def test_a_guest_that_its_owner_writes_anew_is_changed_there(program: Program) -
     assert [name_of(one.owner) for one in steps] == ["engine"] * 3
     assert [[each.code for each in one.blocked] for one in steps] == [["owner-changes-it"]] * 3
     assert steps[0].blocked[0].text == (
-        "the definition is the Engine's, which rewrites it: change it there, not here"
+        "the definition belongs to the Engine, which rewrites it: change it there, not here"
     )
     assert steps[0].procedure == (
         "engine stop mail", "Set model to virtio in the engine.", "engine start mail",
@@ -259,7 +259,7 @@ def test_without_the_platform_its_plans_and_runs_are_nobodys(
     program.apply_plan()
     capsys.readouterr()
     assert program.run("rollback", program.runs[0].id, "--yes", platforms=shipped) == 2
-    assert f"nothing here changes units of kind '{KIND}'" in capsys.readouterr().err
+    assert f"unknown kind of unit '{KIND}'" in capsys.readouterr().err
 
 
 def test_a_platform_that_plans_nothing_is_told(program: Program, capsys: Capture) -> None:
@@ -268,7 +268,7 @@ def test_a_platform_that_plans_nothing_is_told(program: Program, capsys: Capture
     named = f"inventory:{program.file}"
     assert program.run("plan", named, platforms=platforms) == 2
     said = capsys.readouterr().err
-    assert f"{named}: nothing here plans changes of targets of this kind" in said
+    assert f"{named}: changes cannot be planned for this kind of target" in said
 
 
 def test_it_is_not_measured(program: Program, capsys: Capture) -> None:

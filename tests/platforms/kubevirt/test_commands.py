@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.command import vnicaudit
+from tests.cli.inside import inside as vnicaudit
 
 VM = """\
 apiVersion: kubevirt.io/v1

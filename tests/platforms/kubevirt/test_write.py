@@ -141,9 +141,9 @@ def test_a_preference() -> None:
         ("- name: a\n  model: {{ .Values.m }}\n", _MODEL, "a template fills this in"),
         ("- name: a\n  model: &m e1000\n", _MODEL, "an anchor shares this"),
         ("- &i\n  name: a\n", _MODEL, "an anchor shares this"),
-        ("- name: a\n  model: |\n    e1000\n", _MODEL, "no simple value"),
-        ("- name: a\n  model:\n", _MODEL, "model stands there without a value"),
-        ("- bridge: {}\n", _MODEL, "there is none of name"),
+        ("- name: a\n  model: |\n    e1000\n", _MODEL, "not a simple value"),
+        ("- name: a\n  model:\n", _MODEL, "model has no value"),
+        ("- bridge: {}\n", _MODEL, "there is no name"),
         ("- {{ include . }}\n", _MODEL, "a template fills this in"),
         *(
             (f"- name: a\n  model: {placeholder}\n", _MODEL, "a template fills this in")

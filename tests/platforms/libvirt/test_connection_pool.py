@@ -92,8 +92,8 @@ def test_a_connection_that_broke_means_that_nobody_knows(host: Host) -> None:
     with pytest.raises(SilentError) as raised:
         host.ask(host.breaks)
     assert str(raised.value) == (
-        "libvirt went away when asked to say something: End of file while reading data; it may "
-        "have done so"
+        "libvirt closed the connection when asked to say something: End of file while "
+        "reading data; it may have done so"
     )
     assert host.ask(lambda _line: "a") == "a"
     assert len(host.connections) == 2
@@ -103,7 +103,9 @@ def test_a_host_that_is_gone(host: Host) -> None:
     with pytest.raises(SilentError):
         host.ask(host.breaks)
     host.reachable = False
-    with pytest.raises(SilentError, match="libvirt went away when asked to say something"):
+    with pytest.raises(
+        SilentError, match="libvirt closed the connection when asked to say something"
+    ):
         host.ask(lambda _line: "a")
 
 

@@ -52,7 +52,7 @@ def test_its_definitions_have_no_defaults_filled_in(tmp_path: Path) -> None:
         ("test:///nowhere/host.xml", "there is no file /nowhere/host.xml"),
         ("qemu:///embed", "not a running libvirt; use qemu:///system"),
         ("qemu+unix:///system?socket=/nowhere", "is libvirt's daemon running there?"),
-        ("qemu+tcp://127.0.0.1:1/system", "nothing listens there"),
+        ("qemu+tcp://127.0.0.1:1/system", "nothing is listening there"),
         ("qemu+ssh://no-such-host.invalid/system", "cannot connect: "),
     ],
 )

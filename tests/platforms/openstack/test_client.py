@@ -159,7 +159,7 @@ def test_an_answer_that_never_comes(cloud: FakeCloud) -> None:
     client.cloud = client.cloud._replace(deadline=0.5)
     cloud.intercept = silent_until(over)
     try:
-        words = "no whole answer within 0.5 s; --deadline gives it more; asked 2 times"
+        words = "no complete answer within 0.5 s; --deadline allows more; asked 2 times"
         assert reason(cloud, client) == words
         assert failure(client).status is None
     finally:
@@ -171,6 +171,6 @@ def test_a_service_that_is_gone(client: Client) -> None:
     gone = client.endpoint("network")._replace(url="http://user:secret@127.0.0.1:9/v2.0")
     client._endpoints["network"] = gone
     assert failure(client).message == (
-        "network: GET http://127.0.0.1:9/v2.0/ports: nothing listens there: is the service "
-        "running, is the port right?; asked 4 times"
+        "network: GET http://127.0.0.1:9/v2.0/ports: nothing is listening there: is the "
+        "service running, is the port right?; asked 4 times"
     )

@@ -19,5 +19,5 @@ def test_an_admin_is_told_them_with_address_zone_and_aggregates() -> None:
 
 def test_others_are_told_what_to_do(cloud: FakeCloud) -> None:
     del cloud
-    with pytest.raises(TargetError, match="are told to admins only"):
+    with pytest.raises(TargetError, match="only admins can see"):
         compute_nodes_of("demo", deadline=30)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud
 from tests.platforms.openstack.conftest import CLOUD
 from tests.platforms.openstack.entering import connect
+from tests.shares import examples
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.platforms.openstack import config_files
 from vnicaudit.platforms.openstack.configuration import region_of
@@ -77,8 +78,8 @@ def unusable(file: Path, text: str, name: str = "admin") -> str:
         ),
         ("a: &a [*a]", "an alias in it contains itself"),
         ("a: &a {b: {c: *a}}", "an alias in it contains itself"),
-        (BOMB, "its aliases unfold to more than 100,000 values"),
-        (MERGED, "its aliases unfold to more than 100,000 values"),
+        (BOMB, "its aliases expand to more than 100,000 values"),
+        (MERGED, "its aliases expand to more than 100,000 values"),
         ("[" * 20_000, "it is nested too deeply"),
         ("a: \0", "it is not YAML"),
     ],
@@ -110,7 +111,7 @@ def test_a_file_that_is_too_large(file: Path) -> None:
 
 def test_a_file_that_is_none(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file.mkdir()
-    assert wrong() == f"{file} is no file"
+    assert wrong() == f"{file} is not a file"
     monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", "/dev/zero")
     assert wrong() == "/dev/zero is no file"
 
@@ -191,7 +192,7 @@ def test_a_password_that_is_no_yaml_is_not_shown(
         ),
         (
             "{auth: {auth_url: '127.0.0.1:9/v3', username: me, password: a-secret-word}}",
-            "auth_url is no URL that begins with http:// or https://",
+            "auth_url is not a URL that begins with http:// or https://",
         ),
         (
             "{auth_type: telepathy}",
@@ -277,7 +278,7 @@ def test_a_profile_at_an_address_that_does_not_answer(file: Path) -> None:
     with pytest.raises(TargetError) as caught:
         connect("admin", deadline=30)
     assert str(caught.value) == (
-        "openstack:admin: the profile that it names cannot be fetched: nothing listens there: is "
+        "openstack:admin: its profile cannot be fetched: nothing is listening there: is "
         "the service running, is the port right?"
     )
 
@@ -289,7 +290,7 @@ YAML = st.recursive(
 )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(YAML, st.sampled_from(["clouds.yaml", "clouds.json"]))
 def test_whatever_is_in_it_nothing_else_is_raised(
     nowhere: Path, monkeypatch: pytest.MonkeyPatch, said: object, name: str
@@ -301,7 +302,7 @@ def test_whatever_is_in_it_nothing_else_is_raised(
         region_of("admin")
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=60) | st.text("{}[]:&*<!-'\"#|>, \nac", max_size=60).map(str.encode))
 def test_whatever_is_no_yaml_nothing_else_is_raised(file: Path, text: bytes) -> None:
     file.write_bytes(text)

@@ -107,8 +107,8 @@ def test_a_wrong_password(cloud: FakeCloud, nowhere: Path, monkeypatch: pytest.M
 def test_nothing_listens(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(nowhere, monkeypatch, admin_at("http://someone:secret@127.0.0.1:9"))
     assert refused("admin") == (
-        "cannot log in to Keystone at http://127.0.0.1:9/identity/v3: nothing listens there: is "
-        "the service running, is the port right?"
+        "cannot log in to Keystone at http://127.0.0.1:9/identity/v3: nothing is listening "
+        "there: is the service running, is the port right?"
     )
 
 

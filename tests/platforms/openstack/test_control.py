@@ -246,7 +246,7 @@ def test_nova_says_no(
 def test_a_server_that_is_gone(cloud: control.Control, session: Session) -> None:
     """Nova tells what was done to it, though it shows it no more."""
     expect(session, "deleted server")
-    with pytest.raises(GoneError, match=f"there is no server {DELETED} any more"):
+    with pytest.raises(GoneError, match=f"server {DELETED} no longer exists"):
         cloud.server(DELETED)
 
 
@@ -257,9 +257,9 @@ def test_a_server_of_another_cloud(cloud: control.Control, session: Session) -> 
         cloud.server(NOBODY)
     assert raised.value.codes == ("unreadable",)
     assert str(raised.value) == (
-        f"Nova knows no server {NOBODY}, not even as one that was deleted (or this user may not "
-        "see it): is openstack:prod another cloud, region or project now than when the plan was "
-        "made? Where it was deleted long ago, take its step out of the plan"
+        f"Nova does not know server {NOBODY}, not even as deleted (or this user may not see "
+        "it): is openstack:prod now another cloud, region or project than when the plan "
+        "was made? If it was deleted long ago, remove its step from the plan"
     )
 
 
@@ -268,7 +268,7 @@ def test_an_old_nova_does_not_tell_of_deleted_servers(
 ) -> None:
     monkeypatch.setattr(cloud, "_highest", (2, 83))
     session.instead = [404]
-    with pytest.raises(RefusedError, match="Nova knows no server"):
+    with pytest.raises(RefusedError, match="Nova does not know server"):
         cloud.server(NOBODY)
     assert session.times == 1
 
@@ -315,7 +315,7 @@ def test_packets_that_are_refused_otherwise(cloud: control.Control, session: Ses
 
 def test_more_volumes_than_are_looked_at(cloud: control.Control, session: Session) -> None:
     expect_volumes(session, *(["volume"] * 257))
-    with pytest.raises(ActionError, match="it has 257 volumes, and no more than 256"):
+    with pytest.raises(ActionError, match="it has 257 volumes, and at most 256"):
         cloud.shared_volumes(SERVER)
 
 
@@ -344,10 +344,12 @@ def test_volumes_that_others_have_too(
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (404, "^Cinder knows no volume vol, which Nova has attached to it .* openstack "
+        (404, "^Cinder does not know volume vol, which Nova has attached to it .* openstack "
          f"--os-cloud prod server remove volume {SERVER} vol$"),
-        (403, "^its volume vol cannot be looked at, so whether another server has it too is not "
-         "known: block-storage: GET .*: 403 "),
+        (403, (
+            "^its volume vol cannot be checked, so another server may have it too: "
+            "block-storage: GET .*: 403 "
+        )),
     ],
 )  # fmt: skip
 def test_a_volume_that_is_not_shown(
@@ -415,7 +417,7 @@ def test_a_cloud_that_does_not_answer_is_silent(
 
 def test_an_order_is_given_once(cloud: control.Control, session: Session) -> None:
     session.instead = [requests.ConnectionError("Connection refused")]
-    with pytest.raises(SilentError, match="nothing listens there: is the service running"):
+    with pytest.raises(SilentError, match="nothing is listening there: is the service running"):
         cloud.stop(SERVER)
     assert session.times == 1
 
@@ -427,7 +429,7 @@ def test_an_order_without_an_answer_in_time_may_be_carried_out(session: Session)
     client.cloud = client.cloud._replace(deadline=0.5)
     nobody_waits = threading.Event()
     session.instead = [nobody_waits]
-    told = r"no answer within 0\.5 s; it may be done all the same"
+    told = r"no answer within 0\.5 s; it may still take effect"
     try:
         with pytest.raises(SilentError, match=told):
             cloud.stop(SERVER)
@@ -442,7 +444,7 @@ def test_what_names_a_path_leads_nowhere_else(cloud: control.Control, session: S
         {"method": "GET", "path": f"{path}/os-instance-actions", "query": [["limit", "1"]],
          "microversion": "2.84", "status": 404, "said": ""},
     ]  # fmt: skip
-    with pytest.raises(RefusedError, match="Nova knows no server"):
+    with pytest.raises(RefusedError, match="Nova does not know server"):
         cloud.server("../../images?x")
 
 
@@ -474,5 +476,5 @@ def test_answers_that_are_cut_short(name: str, end: int) -> None:
                      [states.server_of, states.ports_of, states.sent_of, states.failed_request],
                      strict=True))[name]  # fmt: skip
     if end < len(whole):
-        with pytest.raises(ActionError, match="what the cloud answered is not"):
+        with pytest.raises(ActionError, match="the cloud's answer is not"):
             parse(whole[:end])

@@ -43,7 +43,7 @@ def test_a_server_that_is_deleted_is_none() -> None:
 def test_an_id_that_is_none(identity: str) -> None:
     found = server_of(raw({}, id=identity), around())
     assert isinstance(found, ReadError)
-    assert found.message.endswith("is no id of a server")
+    assert found.message.endswith("is not a server id")
     assert len(found.message) < 500
 
 

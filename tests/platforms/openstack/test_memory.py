@@ -17,7 +17,7 @@ from vnicaudit.model.live import CloudItem as ReadItem
 from vnicaudit.platforms.openstack.network import Ports, RawPort
 
 SERVERS, PORTS = "/compute/v2.1/servers/detail", "/network/v2.0/ports"
-FEW, MANY = 1_000, 5_000
+FEW, MANY = 600, 2_600
 PORT = 1_300
 """Bytes for each server that is still to come: its port takes half of that, and the rest is for a
 page that is read ahead in one reading and not in the other. A server takes 1,100 more."""

@@ -18,7 +18,7 @@ from vnicaudit.platforms.openstack.notes import ReadingFacts, notes_of, release
         (NovaVersions("2.96", 29, 30), "Nova 29 or 30 (its API goes to 2.96)"),
         (NovaVersions("2.110", 34, None), "Nova newer than 34 (its API goes to 2.110)"),
         (NovaVersions("2.1", None, 11), "Nova 11 or older (its API goes to 2.1)"),
-        (NovaVersions(""), "the release of Nova is not known: its API tells no microversion"),
+        (NovaVersions(""), "the release of Nova is unknown: its API reports no microversion"),
     ],
 )
 def test_release(nova: NovaVersions, words: str) -> None:
@@ -38,13 +38,13 @@ def test_properties_that_an_admin_may_have_changed() -> None:
     nova = NovaVersions("2.90", 24, 25)
     note = notes_of(seen(nova=nova, stored_properties=False))[1]
     assert note.endswith(
-        "else not known; what nova-manage image_property set has changed is not seen"
+        "else not known; changes by nova-manage image_property set are not visible"
     )
 
 
 def test_an_admin_of_nova_alone() -> None:
     assert notes_of(seen(bindings=False))[1] == (
-        "not shown to this user, but to an admin: how ports are bound (binding:vif_type)"
+        "shown to an admin, but not to this user: how ports are bound (binding:vif_type)"
     )
 
 
@@ -55,11 +55,11 @@ def test_what_nothing_tells_is_not_said() -> None:
 
 def test_projects_without_a_name() -> None:
     assert notes_of(seen(unnamed=1, names="this user may not"))[1] == (
-        "1 project is shown by id: Keystone did not tell the name (this user may not)"
+        "1 project is shown by id: Keystone did not give the name (this user may not)"
     )
     assert notes_of(seen(unnamed=1200))[1] == (
-        "1,200 projects are shown by id: Keystone did not tell the name (it does not list them to "
-        "this user, or they were deleted)"
+        "1,200 projects are shown by id: Keystone did not give the name (it does not list "
+        "them to this user, or they were deleted)"
     )
 
 

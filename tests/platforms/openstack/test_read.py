@@ -219,10 +219,10 @@ def test_a_tenant_is_shown_his_own_and_told_what_he_is_not_shown() -> None:
     assert list(found.servers) == ["tenant"]
     assert found.errors == []
     assert found.notes[1] == (
-        "not shown to a tenant of project 'demo', but to an admin: servers of other projects, and "
-        "images that only they see; the host of a server and its name in libvirt; hypervisors "
-        "(type, QEMU's version, architecture); host aggregates; how ports are bound "
-        "(binding:vif_type)"
+        "shown to an admin, but not to a tenant of project 'demo': servers of other "
+        "projects, and images that only they see; the host of a server and its name in "
+        "libvirt; hypervisors (type, QEMU's version, architecture); host aggregates; how "
+        "ports are bound (binding:vif_type)"
     )
     server = found.servers["tenant"]
     assert found.reference("tenant").host is None
@@ -280,7 +280,7 @@ def test_what_is_refused_is_no_error_but_a_missing_right(cloud: FakeCloud, statu
     found = everything("admin")
     assert found.errors == []
     assert found.notes[1] == (
-        "not shown to this user, but to an admin: hypervisors (type, QEMU's version, "
+        "shown to an admin, but not to this user: hypervisors (type, QEMU's version, "
         "architecture); host aggregates"
     )
 
@@ -411,8 +411,9 @@ def test_a_nova_that_does_not_say_what_it_keeps(cloud: FakeCloud) -> None:
     assert found.servers["old"].nics[0].declared.model is None
     assert found.servers["old"].declared.vcpus == 1
     assert found.notes[1] == (
-        "this Nova does not say which image properties it keeps for a server (2.98 does, Nova 31): "
-        "they are those of the image where it was not changed since, else not known"
+        "this Nova does not report which image properties it keeps for a server (2.98 "
+        "does, Nova 31): those of the image are used if it has not changed since, "
+        "otherwise they are unknown"
     )
 
 

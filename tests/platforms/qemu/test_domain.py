@@ -58,7 +58,9 @@ def test_what_it_resolves_to() -> None:
     assert found.vhost.reason == "seen in QEMU's command line"
     assert found.queues.reason == ("QEMU runs 4 queue pairs; 2 of them idle, the guest has 2 vCPUs")
     assert (found.tx_queue_size.declared, found.tx_queue_size.effective) == (1024, 256)
-    assert found.tx_queue_size.reason == "QEMU was given 1024; its backend has 256 at most"
+    assert (
+        found.tx_queue_size.reason == "QEMU was started with 1024; the backend supports 256 at most"
+    )
     assert found.starts
 
 

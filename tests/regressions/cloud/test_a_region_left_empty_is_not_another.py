@@ -14,7 +14,7 @@ from vnicaudit.errors import UsageError
 def test_a_slash_without_a_region_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OS_CLOUD", "prod")
     with pytest.raises(
-        UsageError, match=r": no region is named behind the slash; write openstack:"
+        UsageError, match=r": the region after the slash is missing; write openstack:"
     ):
         target_of(name, every_platform().targets)
 
@@ -38,5 +38,5 @@ def test_a_region_of_the_cloud_of_the_environment(
 
 def test_no_cloud_at_all_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OS_CLOUD", raising=False)
-    with pytest.raises(UsageError, match="no cloud is named"):
+    with pytest.raises(UsageError, match="the cloud is missing"):
         target_of("openstack:/RegionTwo", every_platform().targets)

@@ -16,26 +16,29 @@ from tests.remedy.applying.clouds.fakes import server_step
     [
         (
             "error",
-            "it is ERROR: it neither runs nor is off: openstack --os-cloud test server show -c "
-            "fault {id} says "
-            "why; put that right, then openstack --os-cloud test server reboot --hard {id}, "
-            "then try again",
+            (
+                "it is ERROR, neither running nor off: openstack --os-cloud test server show "
+                "-c fault {id} shows why; correct that, then openstack --os-cloud test server "
+                "reboot --hard {id}, then try again"
+            ),
         ),
         (
             "paused",
-            "it is PAUSED: it neither runs nor is off: openstack --os-cloud test server "
-            "unpause {id}, then try "
-            "again",
+            (
+                "it is PAUSED, neither running nor off: openstack --os-cloud test server "
+                "unpause {id}, then try again"
+            ),
         ),
         (
             "rescued",
-            "it is RESCUED: it neither runs nor is off: openstack --os-cloud test server "
-            "unrescue {id}, then try "
-            "again",
+            (
+                "it is RESCUED, neither running nor off: openstack --os-cloud test server "
+                "unrescue {id}, then try again"
+            ),
         ),
         (
             "building",
-            "it is BUILDING: it neither runs nor is off: try again when it is ACTIVE or SHUTOFF",
+            "it is BUILDING, neither running nor off: try again when it is ACTIVE or SHUTOFF",
         ),
     ],
 )

@@ -28,8 +28,10 @@ VIRTIO: dict[str, str | None] = {MODEL: "virtio"}
             "stopped",
             (
                 "differs",
-                "the server ran before, and is SHUTOFF: openstack --os-cloud test server start "
-                "{id}",
+                (
+                    "the server was running before, and is now SHUTOFF: openstack --os-cloud "
+                    "test server start {id}"
+                ),
             ),
         ),
         (
@@ -37,8 +39,10 @@ VIRTIO: dict[str, str | None] = {MODEL: "virtio"}
             "paused",
             (
                 "differs",
-                "the server ran before, and is PAUSED: openstack --os-cloud test server unpause "
-                "{id}",
+                (
+                    "the server was running before, and is now PAUSED: openstack --os-cloud "
+                    "test server unpause {id}"
+                ),
             ),
         ),
         (
@@ -51,9 +55,9 @@ VIRTIO: dict[str, str | None] = {MODEL: "virtio"}
             "error",
             (
                 "differs",
-                "the server is ERROR: openstack --os-cloud test server show -c fault {id} says "
-                "why; put that "
-                "right, then openstack --os-cloud test server reboot --hard {id}",
+                "the server is ERROR: openstack --os-cloud test server show -c fault {id} shows "
+                "why; correct that, "
+                "then openstack --os-cloud test server reboot --hard {id}",
             ),
         ),
     ],

@@ -150,7 +150,7 @@ def test_json_keeps_every_finding() -> None:
 def test_a_format_that_lists_each_is_refused() -> None:
     result = inside("audit", TARGET, "--group-by", "image", "--format", "json")
     assert result.returncode == 2
-    assert "--group-by is for --format text and markdown" in result.stderr
+    assert "--group-by needs --format text or markdown" in result.stderr
 
 
 GROUPS = {

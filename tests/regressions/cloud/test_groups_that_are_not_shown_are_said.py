@@ -13,8 +13,8 @@ __all__ = ["cloud", "nowhere"]
 
 GROUPS = "/compute/v2.1/os-server-groups"
 WORDS = (
-    "not shown to this user, but to an admin: server groups (so that apply and rollback may have "
-    "several members of one off at a time)"
+    "shown to an admin, but not to this user: server groups (so that apply and rollback "
+    "may have several members of one off at a time)"
 )
 
 

@@ -89,7 +89,7 @@ def test_a_plan_for_an_image_of_others_and_for_a_flavor() -> None:
         planner.add(item)
     said = "\n".join(text for one in planner.plan() for text in texts(one))
     assert "the image belongs to project somebody" in said
-    assert "Servers keep the flavor they have" in said
+    assert "Servers keep their flavor" in said
     check(said, least=4)
 
 
@@ -130,7 +130,7 @@ def test_what_a_run_refuses_where_somebody_stopped_a_server(make_cloud: MakeClou
     step = replace(server_step(found), target=TARGET)
     found.vm_state = "stopped"
     (unit,) = world.apply((step,), world.context("restart")).run.steps
-    assert f"then {CLIENT} server start {found.id}, and the same" in unit.message
+    assert f"then run {CLIENT} server start {found.id} and repeat" in unit.message
     check(unit.message)
 
 

@@ -26,7 +26,7 @@ def test_one_region_is_not_read_in_the_place_of_all(
     cloud.intercept = lambda asked: left.pop() if asked.method == "POST" and left else None
     assert run([command, "openstack:admin/*"]) == 4
     said = capsys.readouterr()
-    assert "which regions it has could not be asked when this began" in said.out + said.err
+    assert "its regions could not be listed at the start" in said.out + said.err
     assert SERVERS not in cloud.paths()
 
 

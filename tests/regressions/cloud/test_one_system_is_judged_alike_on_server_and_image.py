@@ -107,8 +107,8 @@ def test_a_plan_that_leaves_the_image_says_what_a_rebuild_does() -> None:
     assert "small kernel may lack it" in left.reason
     assert isinstance(changed, UnitStep)
     assert changed.notes[-1] == (
-        "its image says hw_vif_model=rtl8139 and is not changed by this plan: a rebuild gives the "
-        "server that again (VNIC064)"
+        "its image has hw_vif_model=rtl8139, which this plan does not change: a rebuild "
+        "would bring it back (VNIC064)"
     )
 
 

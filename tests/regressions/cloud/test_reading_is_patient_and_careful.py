@@ -104,7 +104,7 @@ def endless(cloud: FakeCloud) -> Endless:
     return Endless(asked, partial(connect, clock=clock))
 
 
-TIME_UP = "not read to its end within {} s; --cloud-deadline gives it more"
+TIME_UP = "not completely read within {} s; --cloud-deadline allows more"
 
 
 def test_no_list_is_read_for_ever(endless: Endless) -> None:
@@ -200,9 +200,11 @@ def test_a_redirect_takes_no_token_elsewhere(
     servers, errors = everything("admin")
     assert (servers, seen) == (0, [])
     assert errors == [
-        f"compute: GET {cloud.url}{SERVERS}: {cloud.url}{SERVERS} redirects to {url}/x, which is "
-        "not followed: what proves who we are would go there; correct the address in the catalogue "
-        "or in clouds.yaml"
+        (
+            f"compute: GET {cloud.url}{SERVERS}: {cloud.url}{SERVERS} redirects to {url}/x, "
+            "which is not followed, as the credentials would be sent there; correct the "
+            "address in the catalogue or in clouds.yaml"
+        )
     ]
 
 

@@ -13,8 +13,8 @@ from tests.regressions.cloud.test_reading_is_patient_and_careful import SERVERS,
 __all__ = ["cloud", "nowhere"]
 
 SAID = (
-    "servers: of 2 Nova tells little more than the id: their cell is down, and they could not be "
-    "read"
+    "servers: 2 could not be read, because their cell is down and Nova reports little more "
+    "than their id"
 )
 
 

@@ -236,5 +236,5 @@ def test_each_call_has_a_connection_of_its_own(tmp_path: Path) -> None:
         assert said == {"a": "a", "b": "b", "c": "c"}
     finally:
         controller.close()
-    with pytest.raises(ActionError, match="it was left"):
+    with pytest.raises(ActionError, match="the connection was closed"):
         controller(("a",))

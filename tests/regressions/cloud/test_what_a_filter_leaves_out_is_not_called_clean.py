@@ -123,13 +123,17 @@ def test_an_image_without_servers_can_be_named(cloud: FakeCloud) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--project", "mial"), "--project mial: no server that is shown to this user is of a "
-         "project of that name or id; did you mean mail?"),
-        (("--zone", "az"), "--zone az: no server that is shown to this user is in an availability "
-         "zone of that name"),
+        (("--project", "mial"), (
+            "--project mial: no server visible to this user belongs to a project with that "
+            "name or id; did you mean mail?"
+        )),
+        (("--zone", "az"), (
+            "--zone az: no server visible to this user is in an availability zone with that "
+            "name"
+        )),
         (("--project", "mail", "--project", "nobody"), "--project nobody: no server"),
         (("--project", "mail", "--host", "cmp3"),
-         "--project mail, --host cmp3: no server is all of that: nothing was chosen"),
+         "--project mail, --host cmp3: no server matches all of these"),
     ],
 )  # fmt: skip
 def test_a_filter_that_meets_nothing_is_not_clean(options: tuple[str, ...], words: str) -> None:
@@ -150,7 +154,9 @@ def test_hosts_that_are_not_shown_are_said(cloud: FakeCloud, option: str) -> Non
     cloud.clouds["prod"] = [placed(1, host=None), placed(2, host=None)]
     result = audit(option, "cmp1")
     assert result.returncode == 4
-    words = f"shown to an admin only, not to this user: {option} cannot be applied"
+    words = (
+        f"only an admin can see the hosts of servers, and this user cannot: {option} cannot be used"
+    )
     assert words in words_of(result)
     assert "did you mean" not in result.stdout
 
@@ -168,7 +174,7 @@ def test_a_server_of_a_cell_that_is_down_is_not_left_out(cloud: FakeCloud) -> No
     result = audit("--host", "cmp1")
     assert down.unjudged in result.stdout
     assert "2 of 4 servers" in result.stdout
-    assert "1 of them cannot be told: their cell is down" in result.stdout
+    assert "1 of them could not be checked, because their cell is down" in result.stdout
 
 
 def test_a_cloud_that_was_not_read_to_its_end_says_both(cloud: FakeCloud) -> None:
@@ -197,7 +203,7 @@ def test_without_a_cloud_it_is_said(command: str, tmp_path: Path) -> None:
     (tmp_path / "one.xml").write_text(E1000, "utf-8")
     result = inside(command, "one.xml", "--host", "cmp1")
     assert result.returncode == 2
-    assert "--host is for servers of a cloud (openstack:CLOUD), and no target is one" in (
+    assert "--host is for clouds only, and no target is a cloud (openstack:CLOUD)" in (
         result.stderr
     )
 
@@ -238,8 +244,8 @@ def test_a_name_that_two_projects_have_is_said(cloud: FakeCloud) -> None:
     cloud.clouds["prod"] = [*cloud.clouds["prod"], placed(4, project="p9", project_name="web")]
     result = audit("--project", "web")
     assert result.returncode == 4
-    words = "--project web: openstack:prod has 2 projects of that name, of which servers are shown"
-    assert f"{words} (p2, p9): name those that are meant by their ids" in words_of(result)
+    words = "--project web: openstack:prod has 2 projects with that name and with visible servers"
+    assert f"{words} (p2, p9): name the ones you mean by their ids" in words_of(result)
     assert audit("--project", "p2").returncode == 1
     assert audit("--project", "p2", "--project", "mail").returncode == 1
 
@@ -252,7 +258,7 @@ def test_nothing_is_planned_for_two_projects_of_one_name(
     cloud.clouds["prod"] = [*cloud.clouds["prod"], more, *errors]
     result = inside("plan", TARGET, "--project", "web", "-o", "plan.json")
     assert result.returncode == 2
-    assert "has 2 projects of that name" in result.stderr
+    assert "has 2 projects with that name" in result.stderr
     assert not Path("plan.json").exists()
 
 
@@ -269,6 +275,6 @@ def test_servers_on_volumes_that_a_choice_by_image_leaves_out_are_counted(
     on_volume = replace(config(), image=None, image_state="volume")
     one = replace(one, declared=one.declared.with_server(on_volume))
     cloud.clouds["prod"] = [one, *cloud.clouds["prod"]]
-    words = "1 that were left out boot from a volume, of which Nova names no image"
+    words = "1 of those left out boot from a volume, for which Nova names no image"
     assert words in words_of(audit("--image", "image-old"))
     assert words not in words_of(audit("--project", "mail"))

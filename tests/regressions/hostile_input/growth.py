@@ -12,6 +12,8 @@ T = TypeVar("T")
 _ROUNDS = 3
 _LEAST = 0.1
 """Seconds: ten ticks of the coarsest clock."""
+_GLANCE = 0.02
+"""Seconds at the first time: a square is five times what is allowed, and no such clock errs so."""
 _LONG = 0.5
 """Seconds."""
 
@@ -24,13 +26,13 @@ def cost(call: Callable[[], object], rounds: int = _ROUNDS) -> float:
 def ratio(call: Callable[[T], object], small: T, large: T, most: float, tries: int = 5) -> float:
     """What ``large`` costs over what ``small`` costs; measured up to ``tries`` times until it is
     not more than ``most``: what disturbs a measurement is gone in one of them, a square never, and
-    where it takes long nothing disturbs that much. The first time is one round: most grow so
+    where it takes long nothing disturbs that much. The first time is one short round: most grow so
     little that it is enough."""
     least = float("inf")
     for number in range(tries):
-        rounds = _ROUNDS if number else 1
-        under = exact(lambda: call(small), rounds)
-        least = min(least, exact(lambda: call(large), rounds) / max(under, 1e-6))
+        rounds, seconds = (_ROUNDS, _LEAST) if number else (1, _GLANCE)
+        under = exact(lambda: call(small), rounds, seconds)
+        least = min(least, exact(lambda: call(large), rounds, seconds) / max(under, 1e-6))
         if least <= most or (least > 2 * most and under > _LONG):
             break
     return least
@@ -42,14 +44,14 @@ def _once(call: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def exact(call: Callable[[], object], rounds: int = _ROUNDS) -> float:
+def exact(call: Callable[[], object], rounds: int = _ROUNDS, seconds: float = _LEAST) -> float:
     """As :func:`cost`, each round so many calls that a coarse clock can tell."""
-    return min(_many(call) for _round in range(rounds))
+    return min(_many(call, seconds) for _round in range(rounds))
 
 
-def _many(call: Callable[[], object]) -> float:
+def _many(call: Callable[[], object], seconds: float) -> float:
     start, calls, took = time.process_time(), 0, 0.0
-    while took < _LEAST:
+    while took < seconds:
         call()
         calls += 1
         took = time.process_time() - start

@@ -71,7 +71,7 @@ def test_a_redirect_to_no_address_costs_one_list(cloud: FakeCloud, path: str) ->
     with answering(cloud, "GET", path, NOWHERE):
         items = list(read("admin").items)
     (error,) = (item.message for item in items if isinstance(item, ReadError))
-    assert "an answer is not of its form" in error
+    assert "an answer has an unexpected form" in error
     assert any(isinstance(item, Domain) for item in items)
 
 
@@ -98,7 +98,7 @@ def test_a_token_that_cannot_be_renewed_is_silence(cloud: FakeCloud, body: bytes
     with pytest.raises(SilentError):
         orders.start("a1e3ffd2-0000-4000-8000-000000000001")
     cloud.intercept = lambda _asked: None
-    with pytest.raises(RefusedError, match="knows no server"):
+    with pytest.raises(RefusedError, match="does not know server"):
         orders.server("a1e3ffd2-0000-4000-8000-000000000001")
 
 
@@ -106,7 +106,7 @@ def test_an_image_that_is_no_text_is_an_answer_that_fails(cloud: FakeCloud) -> N
     orders = control.connect("admin", deadline=5, login=connect)
     with (
         answering(cloud, "GET", "/image/v2/images/i1", Reply(200, b'{"hw_vif_model": "\xff"}')),
-        pytest.raises(ActionError, match="what Glance answered is no image"),
+        pytest.raises(ActionError, match="Glance's answer is not an image"),
     ):
         orders.set_image_properties("i1", {"hw_vif_model": "virtio"})
 

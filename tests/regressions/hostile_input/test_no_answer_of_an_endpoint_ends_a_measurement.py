@@ -162,7 +162,7 @@ def test_iperf3_reports_either_are_read_or_are_not() -> None:
 @pytest.mark.parametrize("digits", ["9" * 5000, "9" * 400])
 def test_a_number_that_no_kernel_counts_is_not_taken(digits: str) -> None:
     text = PARSERS["counters"][1]
-    with pytest.raises(MeasureError, match="line that is none"):
+    with pytest.raises(MeasureError, match="invalid line"):
         counters(_second(text, digits))
 
 
@@ -226,4 +226,4 @@ def test_a_whole_measurement_of_a_hostile_end_is_one_without_that_rail(tmp_path:
     found: dict[str, Any] = json.loads((tmp_path / "x.json").read_text())
     rails = {one["name"]: one for one in found["guard_rails"]}
     assert rails["counters"]["verdict"] == "unknown"
-    assert "/proc/net/dev has a line that is none" in rails["counters"]["detail"]
+    assert "/proc/net/dev has an invalid line" in rails["counters"]["detail"]

@@ -20,7 +20,10 @@ EDGES = {
 def test_what_catches_every_exception_is_one_of_the_edges() -> None:
     found: dict[str, int] = {}
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        text = path.read_text("utf-8")
+        if "except:" not in text and "except Exception" not in text:
+            continue  # as ruff writes them: parsing all takes long
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ExceptHandler) and _is_broad(node):
                 place = str(path.relative_to(PACKAGE))
                 found[place] = found.get(place, 0) + 1

@@ -190,7 +190,9 @@ class TestHook:
         for name in ("--baseline=b.json", "--output=owned.xml"):
             result = inside("audit", "--skip-unrecognised", name, "guests/slow.xml", cwd=theirs)
             assert result.returncode == 2
-            assert f"{name}: an option, or the file of that name here?" in result.stderr
+            assert (
+                f"{name}: this is an option, but there is also a file of that name" in result.stderr
+            )
             assert not (theirs / "owned.xml").exists()
 
     def test_configurations_of_the_page_end_their_options(self) -> None:

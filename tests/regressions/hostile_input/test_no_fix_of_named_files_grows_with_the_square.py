@@ -56,7 +56,7 @@ def test_no_file_behind_a_link_out_of_the_target_is_fixed(tmp_path: Path) -> Non
             write=False,
             targets=targets,
         )
-        return one.error.startswith("a link leads out of the target, to ")
+        return one.error.startswith("a link that leads out of the target, to ")
 
     out, own = str(inside / "out.txt"), str(inside / "a.txt")
     assert refused(out, str(inside))

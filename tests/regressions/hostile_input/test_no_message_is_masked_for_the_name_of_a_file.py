@@ -14,7 +14,7 @@ from vnicaudit.text.secrets import masked_message
 SECRET = "S3cr3tW0rd"
 
 MESSAGES = [
-    "file:///etc/passwd: not a libvirt URI this reads; one begins with qemu",
+    "file:///etc/passwd: not a supported libvirt URI; it must begin with qemu",
     "/etc/passwd: not a file",
     "passwd: not a domain",
     "vms/secret: cannot be read",

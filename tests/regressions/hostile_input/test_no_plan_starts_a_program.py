@@ -64,7 +64,7 @@ def test_no_program_of_a_plan_runs(uri: str, dry: bool, program: Path, tmp_path:
     result = inside("apply", plan, *words, "--state", tmp_path / "state")
     assert not (tmp_path / "ran").exists()
     assert result.returncode == 5
-    assert "stands in a file, and" in result.stderr
+    assert "comes from a file, and" in result.stderr
     assert "command= may start a program here" in result.stderr
     assert "--trust-uri" in result.stderr
 
@@ -77,7 +77,7 @@ def test_the_same_uri_given_by_the_user_is_dialled(program: Path, tmp_path: Path
         "apply", plan, "--dry-run", "--trust-uri", uri, "--state", tmp_path / "state",
         "--deadline", "5",
     )  # fmt: skip
-    assert "stands in a file" not in result.stderr
+    assert "comes from a file" not in result.stderr
     assert (tmp_path / "ran").exists()
 
 
@@ -102,7 +102,7 @@ def test_the_same_uri_given_by_the_user_is_dialled(program: Path, tmp_path: Path
 )
 def test_what_more_than_names_a_host_is_refused(uri: str, parts: tuple[str, ...]) -> None:
     assert unsafe_parts(uri) == parts
-    with pytest.raises(RefusedError, match="nothing was dialled"):
+    with pytest.raises(RefusedError, match="it was not contacted"):
         check_uri(uri)
     check_uri(uri, {uri})
 

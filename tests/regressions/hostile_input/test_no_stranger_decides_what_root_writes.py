@@ -100,7 +100,7 @@ class TestReports:
         give_away(link)
         result = inside("audit", guest, "--output", link)
         assert result.returncode == 2
-        assert "a link of another user" in result.stderr
+        assert "a link that belongs to another user" in result.stderr
 
 
 class TestState:
@@ -145,7 +145,7 @@ class TestState:
             if words == ("runs",) or name in (".", "bench"):
                 result = inside(*words, "--state", tmp_path / "state")
                 assert result.returncode == 2, words
-                assert "may be written by everybody" in result.stderr
+                assert "is writable by everyone" in result.stderr
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
     @pytest.mark.parametrize("name", [".", "runs", "locks"])
@@ -163,7 +163,7 @@ class TestState:
         (tmp_path / "state" / "runs").symlink_to(tmp_path / "elsewhere")
         result = inside("runs", "--state", tmp_path / "state")
         assert result.returncode == 2
-        assert "is no folder" in result.stderr
+        assert "is not a folder" in result.stderr
 
 
 class TestFix:
@@ -210,7 +210,7 @@ class TestSettings:
         settings.chmod(0o666)
         result = inside("audit", "a.xml", cwd=guest.parent)
         assert result.returncode == 2
-        assert f"{settings}: not used, for it may be written by everybody" in result.stderr
+        assert f"{settings}: not used, for it is writable by everyone" in result.stderr
         settings.chmod(0o644)
         assert inside("audit", "a.xml", cwd=guest.parent).returncode == 0
 

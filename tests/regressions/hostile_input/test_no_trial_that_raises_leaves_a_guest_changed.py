@@ -59,7 +59,9 @@ def test_what_is_raised_after_the_change_takes_it_back(
     done = world.apply(world.steps, world.context("restart"), trials=trial)
     first = done.run.steps[0]
     assert first.outcome == "failed"
-    assert first.message.startswith(f"internal error while it was measured: {type(error).__name__}")
+    assert first.message.startswith(
+        f"internal error during the measurement: {type(error).__name__}"
+    )
     assert first.message.endswith("; it was put back")
     assert trial.ends[0] == ("failed", True)
     for number, machine in enumerate(world.machines):
@@ -75,7 +77,7 @@ def test_what_is_raised_before_it_begins_nothing(error: Exception, make_world: M
     done = world.apply(world.steps, world.context("restart"), trials=Odd("before", error))
     (unit,) = done.run.steps
     assert unit.outcome == "refused"
-    assert unit.message.startswith("it cannot be measured: internal error while it was measured: ")
+    assert unit.message.startswith("it cannot be measured: internal error during the measurement: ")
     assert world.machines[0].persistent == world.before[0]
     assert not [call for call in world.calls if call[1] in ("define", "start", "shut_down")]
 

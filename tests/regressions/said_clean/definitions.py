@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.cli.command import vnicaudit
+from tests.cli.inside import inside as vnicaudit
 
 OSINFO = "http://libosinfo.org/xmlns/libvirt/domain/1.0"
 

@@ -14,7 +14,7 @@ from tests.regressions.said_clean.definitions import audited, definition, nics, 
 
 CHANNELS = "the channel subsystem"
 ON_PCI = "{} cannot be on PCI, where libvirt puts it: the domain is defined but does not start"
-OF_PCI = "{} is a device of PCI, and not of {}: the domain is defined but does not start"
+OF_PCI = "{} is a PCI device, not one of {}: the domain is defined but does not start"
 MMIO = "<address type='virtio-mmio'/>"
 
 

@@ -15,7 +15,7 @@ XML = (
     "{before}<devices>\n{first}<interface type='network'><source network='default'/>"
     "<model type='virtio'/>{inside}</interface>\n{last}\n</devices></domain>"
 )
-BESIDES = "which NICs there are besides"
+BESIDES = "which other NICs there are"
 
 
 def _audit(tmp_path: Path, name: str, text: str) -> tuple[int, str]:
@@ -30,7 +30,7 @@ def _audit(tmp_path: Path, name: str, text: str) -> tuple[int, str]:
 def test_a_word_of_a_command_line_that_the_shell_fills_in(tmp_path: Path, word: str) -> None:
     code, words = _audit(tmp_path, "start.sh", f"qemu-system-x86_64 -nodefaults {NIC} {word}")
     shown = word.strip('"')
-    assert f"No rule was judged for 1 domain: needs what the shell makes of {shown!r}" in words
+    assert f"No rule was judged for 1 domain: needs how the shell expands {shown!r}" in words
     assert BESIDES in words
     assert code == 0
     listed = inside("nics", "start.sh", cwd=tmp_path)

@@ -224,7 +224,7 @@ def test_it_leaves_no_baseline_incomplete(tmp_path: Path) -> None:
     path.write_text(BESIDE["a play that copies a nova.conf"][0])
     written = inside("audit", "--write-baseline", baseline, path)
     assert written.returncode == 0
-    assert "not all was read" not in written.stderr
+    assert "some targets could not be read" not in written.stderr
 
 
 def test_a_plan_says_it(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_no_format_leaves_it_unsaid(tmp_path: Path, name: str) -> None:
     path = tmp_path / "play.yml"
     path.write_text(BESIDE["a play that copies a nova.conf"][0])
     result = inside("audit", "--format", name, path)
-    said = f"1 part was not judged: {path}:9; --format text says why\n"
+    said = f"1 part was not judged: {path}:9; --format text shows why\n"
     assert result.returncode == 0
     assert result.stderr == (said if name in WITHOUT_PLACES else "")
     named = "nova.conf inside a text" in " ".join(result.stdout.split())
@@ -306,7 +306,7 @@ def test_a_report_that_names_it_is_enough(tmp_path: Path) -> None:
     assert both.stderr == ""
     alone = inside("audit", "--format", "csv", path)
     assert alone.stderr == (
-        f"2 parts were not judged: {path}:2 and 1 more; --format text says why\n"
+        f"2 parts were not judged: {path}:2 and 1 more; --format text shows why\n"
     )
 
 

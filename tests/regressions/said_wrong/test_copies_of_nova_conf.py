@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import vnicaudit
+from tests.cli.inside import inside as vnicaudit
 
 BAD = "[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n[libvirt]\nmax_queues = 0\n"
 GOOD = BAD.replace("0", "8")
@@ -44,7 +44,9 @@ def test_copies_in_a_folder_get_no_errors_and_are_told_once(tmp_path: Path) -> N
     assert (done.returncode, report["findings"]) == (0, [])
     (target,) = report["targets"]
     (note,) = target["notes"]
-    assert note.startswith(f"{len(COPIES)} copies of a configuration, which Nova does not read")
+    assert note.startswith(
+        f"{len(COPIES)} copies of a configuration file, which Nova does not read"
+    )
     assert f" and {len(COPIES) - 3} more " in note
 
 
@@ -53,12 +55,15 @@ def test_a_copy_that_is_named_gets_no_errors_and_is_told(tmp_path: Path, name: s
     copy = etc(tmp_path, name) / name
     done = vnicaudit("audit", copy)
     assert done.returncode == 4
-    said = "a copy of a configuration, which Nova does not read by this name: not judged (give it "
-    assert f"{said}as --nova-config to judge it)" in flat(done.stdout)
+    said = (
+        "a copy of a configuration file, which Nova does not read under this name: not judged "
+        "(to judge it, "
+    )
+    assert f"{said}name it with --nova-config)" in flat(done.stdout)
     assert "VNIC" not in done.stdout
     passed = vnicaudit("audit", "--skip-unrecognised", copy)
     assert passed.returncode == 0
-    assert "a copy of a configuration, which Nova does not read" in flat(passed.stdout)
+    assert "a copy of a configuration file, which Nova does not read" in flat(passed.stdout)
 
 
 def test_a_copy_is_judged_where_it_is_given_to_nova(tmp_path: Path) -> None:
@@ -73,7 +78,7 @@ def test_a_copy_that_is_given_to_nova_is_not_called_unjudged(tmp_path: Path) -> 
     report = json.loads(vnicaudit("audit", folder, *given).stdout)
     assert [f["rule"] for f in report["findings"]] == ["VNIC073"]
     (note,) = (note for target in report["targets"] for note in target["notes"])
-    assert note.startswith("a copy of a configuration, which Nova does not read by this name")
+    assert note.startswith("a copy of a configuration file, which Nova does not read by this name")
     assert "nova.conf.orig" in note
     done = vnicaudit("audit", folder / "nova.conf.bak", *given)
     assert done.returncode == 1

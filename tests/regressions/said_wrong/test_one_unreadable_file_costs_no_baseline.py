@@ -38,7 +38,8 @@ def test_what_was_read_is_written_and_the_rest_is_said(folder: Path, tmp_path: P
     result = inside("audit", folder, "--write-baseline", baseline)
     assert result.returncode == 4
     assert result.stderr == (
-        f"{baseline}: written without what could not be read; write it again when all can be\n"
+        f"{baseline}: written, but some targets could not be read and have no findings in "
+        "it; write it again when all targets can be read\n"
     )
     assert sorted(str(entry["domain"]) for entry in entries(baseline).values()) == ["a", "b"]
     again = inside("audit", folder / "a.xml", folder / "b.xml", "--baseline", baseline)
@@ -54,8 +55,8 @@ def test_what_is_known_of_an_unread_file_is_not_forgotten(folder: Path, tmp_path
     result = inside("audit", folder, "--write-baseline", baseline)
     assert result.returncode == 4
     assert result.stderr == (
-        f"{baseline}: written; 1 finding it had before did not come up and is kept: not all was "
-        "read\n"
+        f"{baseline}: written; 1 finding from before did not come up again but is kept: "
+        "some targets could not be read\n"
     )
     after = entries(baseline)
     assert before.items() <= after.items()

@@ -253,7 +253,7 @@ def test_a_flipped_bit_is_named_with_file_and_line(
     applied.copy_with(bytes(journal))
     path = applied.world.folder / "runs" / applied.run / NAME
     (run,) = runs(str(applied.world.folder))
-    assert run.damage == (f"{path}:2: damaged: its checksum is another one",)
+    assert run.damage == (f"{path}:2: damaged: its checksum does not match",)
 
 
 def test_without_journal_and_sheet_the_kept_tasks_tell(

@@ -24,8 +24,8 @@ from vnicaudit.remedy.applying.runner import RunResult
 
 OTHER = "qemu+ssh://b.example/system"
 NOWHERE = (
-    "its host has no such domain any more, nor has another host of this run: it was undefined, or "
-    "moved to a host that is not part of it (make a plan there)"
+    "the domain is no longer on its host, nor on another host of this run: it was "
+    "undefined, or moved to a host outside the run (make a plan there)"
 )
 
 
@@ -134,8 +134,8 @@ def test_one_that_goes_in_the_middle_stops_nobody_else(
     assert went.stopped == ""
     if first.left:
         assert went.run.steps[0].message == (
-            f"{NOWHERE}; it went in the middle of the change: what its definition was is kept with "
-            "the run"
+            f"{NOWHERE}; this happened in the middle of the change: its old definition is "
+            "saved with the run"
         )
 
 
@@ -166,7 +166,7 @@ def test_one_that_moved_is_named_with_its_new_host(make_world: MakeWorld) -> Non
     world.leaves(1)
     went = world.apply(world.steps, world.context())
     assert outcomes(went) == {"guest-1": "refused", "guest-2": "applied", "guest-3": "applied"}
-    assert went.run.steps[0].message == (f"it is on {OTHER} now: work on it there")
+    assert went.run.steps[0].message == (f"it is now on {OTHER}: make a plan there")
     assert moved.persistent == world.before[0]
 
 
@@ -179,7 +179,7 @@ def test_one_that_moved_in_the_middle_is_for_its_owner_to_look_at(make_world: Ma
     went = world.apply(world.steps, world.context(canary=0, max_failures=1))
     assert outcomes(went) == {"guest-1": "failed", "guest-2": "applied", "guest-3": "applied"}
     assert went.run.steps[0].message == (
-        f"it moved to {OTHER} in the middle of the change: look at it there"
+        f"it moved to {OTHER} in the middle of the change: check it there"
     )
 
 

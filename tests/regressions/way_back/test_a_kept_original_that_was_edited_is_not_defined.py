@@ -14,8 +14,8 @@ from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback
 
 BY_HAND = (
-    "put that file right from a backup of it and do this again, or change it by hand: virsh -c "
-    f"qemu:///system edit {uuid_of(1)} (model of {mac_of(1)}: e1000)"
+    "restore that file from a backup and run this again, or undo the change by hand: virsh "
+    f"-c qemu:///system edit {uuid_of(1)} (model of {mac_of(1)}: e1000)"
 )
 
 
@@ -44,8 +44,8 @@ def test_it_is_refused_and_all_others_come_back(make_world: MakeWorld, over_edit
     assert outcomes == {"guest-3": "applied", "guest-2": "applied", "guest-1": "refused"}
     assert went.run.steps[-1].codes == ("kept-original",)
     assert went.run.steps[-1].message == (
-        f"{path} is not what was kept there (the journal has another digest of it: it was edited, "
-        f"or is damaged): {BY_HAND}"
+        f"{path} is not as the run saved it (it was edited or is damaged, as its digest in "
+        f"the journal differs): {BY_HAND}"
     )
     assert [machine.persistent for machine in world.machines[1:]] == world.before[1:]
     assert world.machines[0].persistent == now
@@ -73,7 +73,7 @@ def test_one_that_is_gone_is_that_domains_matter_alone(make_world: MakeWorld) ->
     assert outcomes == {"guest-3": "applied", "guest-2": "refused", "guest-1": "applied"}
     assert went.run.steps[1].codes == ("kept-original",)
     assert went.run.steps[1].message.startswith(
-        f"{path} was kept and cannot be read (No such file or directory): put that file right"
+        f"{path}, saved by the run, cannot be read (No such file or directory): put that file right"
     )
 
 
@@ -92,7 +92,7 @@ def test_a_run_that_is_carried_on_defines_nothing_of_it(
     edit(kept(world, kind))
     (unit,) = world.apply(world.steps, world.context(mode)).run.steps
     assert unit.outcome == "failed"
-    assert "is not what was kept there" in unit.message
+    assert "is not as the run saved it" in unit.message
     assert machine.persistent == world.before[0]
     assert machine.at_work == {machine.macs[0]: "e1000"}
 
@@ -113,5 +113,5 @@ def test_what_a_guest_gets_by_hot_swap_is_held_against_it_too(
     path.write_bytes(path.read_bytes().replace(b"br0", b"br9"))
     (unit,) = world.apply(world.steps, world.context("hotswap")).run.steps
     assert unit.outcome in ("failed", "rolled-back")
-    assert "is not what was kept there" in unit.message
+    assert "is not as the run saved it" in unit.message
     assert b"br9" not in machine.persistent + machine.live()

@@ -214,5 +214,5 @@ def test_a_terminal_that_hangs_up_ends_the_run_behind_what_was_begun(
     finally:
         signal.signal(signal.SIGHUP, before)
     assert [unit.outcome for unit in done.run.steps] == ["applied", "not-reached", "not-reached"]
-    assert done.stopped == "the terminal hung up (SIGHUP): what was begun is finished"
+    assert done.stopped == "the terminal was closed (SIGHUP): finishing what was started"
     assert [machine.active for machine in world.machines] == [True] * 3

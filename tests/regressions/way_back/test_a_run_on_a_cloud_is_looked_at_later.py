@@ -62,7 +62,7 @@ def test_a_server_that_ran_and_is_off_differs(
     world.clock.sleep(1000)
     code, found, said = states(world, applied, capsys)
     assert (code, found["server-1"]) == (5, "differs")
-    assert "the server ran before, and is SHUTOFF: openstack " in said
+    assert "the server was running before, and is now SHUTOFF: openstack " in said
 
 
 def test_a_server_that_was_set_back_differs(

@@ -72,7 +72,10 @@ def test_what_a_waiting_guest_waits_for_is_said(world: World, capsys: Capture) -
     (run_id,) = [one.id for one in runs(str(world.folder))]
     assert run(["runs", "--verify", run_id, "--state", str(world.folder)], world.wiring) == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert "its old NIC: power it off and on (a reboot inside the guest is not enough)" in said
+    assert (
+        "its old NIC: power it off and start it again (a reboot inside the guest is not enough)"
+        in said
+    )
 
 
 def test_a_guest_without_a_driver_is_not_well(world: World, capsys: Capture) -> None:
@@ -150,7 +153,7 @@ def test_to_restore_is_for_whole_definitions(world: World, capsys: Capture) -> N
     first = runs(str(world.folder))[0].id
     words = ["--restore", "--nic", "52:54:00:00:01:01", "--yes", "--state", str(world.folder)]
     assert run(["rollback", first, *words], world.wiring) == 2
-    assert "without --nic" in capsys.readouterr().err
+    assert "--restore cannot be used with --nic" in capsys.readouterr().err
 
 
 def test_an_original_that_was_edited_is_not_put_back(world: World, capsys: Capture) -> None:
@@ -211,8 +214,10 @@ def test_a_run_without_its_journal_is_looked_at(
     code, said = looked_at(applied, capsys)
     assert (code, said.splitlines()[:2]) == (5, [
         "  unknown     a",
-        f"    the run is unfinished on it: vnicaudit rollback {applied.name} --state state takes "
-        "it back; what was found now is in-effect: the file is as planned",
+        (
+            f"    the run is unfinished on it: vnicaudit rollback {applied.name} --state state "
+            "undoes it; its state now: in-effect: the file is as planned"
+        ),
     ])  # fmt: skip
     assert said.splitlines()[-1] == "2 units: 2 unknown"
     assert run(["runs", "--state", "state"]) == 0

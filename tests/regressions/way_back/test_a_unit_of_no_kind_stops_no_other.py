@@ -25,7 +25,7 @@ from vnicaudit.remedy.applying.recovering import recover
 Capture = pytest.CaptureFixture[str]
 ELSEWHERE = UnitRequest("else", "mail", TARGET, ("s",), (), "mail", kind="elsewhere")
 TASK = Transaction("else", "mail", TARGET, ("s",), "restart")
-NOBODY = "nothing here changes units of kind 'elsewhere'"
+NOBODY = "unknown kind of unit 'elsewhere'"
 
 
 def silent(name: str, text: str) -> None:

@@ -30,8 +30,8 @@ OWN = "/usr/lib/ipxe/qemu/pxe-e1000.rom"
 BOOT = "<boot order='1'/>\n      "
 NAMESPACE = " xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'"
 BEHIND = (
-    "{} set behind libvirt's settings (<qemu:override>, -set) for a device that is not virtio: "
-    "QEMU would not start with it, or not boot; remove it first (virsh edit)"
+    "{} set behind libvirt's back (<qemu:override>, -set) for a device that is not virtio: "
+    "with it, the guest would not start, or not boot; remove it first (virsh edit)"
 )
 
 
@@ -101,7 +101,7 @@ def test_a_rom_of_the_owners_is_not_dropped_unasked() -> None:
         ("model", False), ("rom_file", False),
     ]  # fmt: skip
     assert not asked.safe
-    assert "what the guest booted by it, it does not boot any more" in asked.reason
+    assert "the guest can no longer boot with it" in asked.reason
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_nobody_is_sent_to_edit_a_definition_that_nova_writes() -> None:
     nova = "<n:instance xmlns:n='http://openstack.org/xmlns/libvirt/nova/1.1'/>"
     text = definition(interface(), metadata=nova, behind=override("mitigation"), root=NAMESPACE)
     (found,) = [one for one in plan(live(text)) if isinstance(one, NotPlanned)]
-    assert found.reason.endswith("see to it first that Nova writes the definition without it")
+    assert found.reason.endswith("first make Nova write the definition without it")
 
 
 def test_a_fix_in_place_does_not_do_it_either() -> None:

@@ -40,8 +40,8 @@ def test_they_are_told_as_lost_and_come_back_by_restore(
     capsys.readouterr()
     assert run(["rollback", folder.name, "--yes", "--state", "state"]) == 5
     told = capsys.readouterr()
-    assert "Stopped: taken back" not in told.out + told.err
-    assert "its original is saved" in told.out + told.err
+    assert "Stopped: rolled back" not in told.out + told.err
+    assert "the original is saved" in told.out + told.err
     assert file.read_text() == changed
     assert f"{folder.name}/journal.jsonl: it is empty" in runs("state")[0].damage[0]
     assert run(["rollback", folder.name, "--restore", "--yes", "--state", "state"]) == 0
@@ -57,7 +57,7 @@ def test_they_are_lost_where_the_journal_still_has_its_beginning(
     capsys.readouterr()
     assert run(["rollback", folder.name, "--yes", "--state", "state"]) == 5
     told = capsys.readouterr()
-    assert "its original is saved" in told.out + told.err
+    assert "the original is saved" in told.out + told.err
     assert file.read_text() == changed
     assert run(["rollback", folder.name, "--restore", "--yes", "--state", "state"]) == 0
     assert file.read_text() == E1000

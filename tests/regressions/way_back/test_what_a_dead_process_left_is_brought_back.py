@@ -132,7 +132,7 @@ def test_a_run_that_somebody_is_at_work_on_is_left_alone(
     context = world.context()
     with context.state.lock(world.key, world.name):
         assert run(["runs", "--recover", "--state", str(tmp_path)], world.wiring) == 0
-        assert "another run is at work on host.example" in capsys.readouterr().err
+        assert "another run is working on host.example" in capsys.readouterr().err
         assert not world.machines[0].active
 
 
@@ -227,7 +227,7 @@ def test_a_guest_of_which_only_the_original_is_left_is_no_success(
     words = ["--quiet"] if quiet else []
     assert run(["runs", "--recover", "--state", str(tmp_path), *words], world.wiring) == 5
     said = capsys.readouterr().err
-    assert "the journal has lost what was done to it" in said
+    assert "the journal lost the record of this change" in said
     assert f"rollback {folder.name} --restore" in said
     restored = ["rollback", folder.name, "--restore", "--mode", "restart", "--yes"]
     assert run([*restored, "--state", str(tmp_path)], world.wiring) == 0

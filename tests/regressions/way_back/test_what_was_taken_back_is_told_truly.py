@@ -59,7 +59,7 @@ def test_nic_by_nic(make_world: MakeWorld, capsys: Capture) -> None:
     second = oldest_first(world)[-1].id
     code, said = verified(world, first, capsys)
     assert code == 1
-    assert f"{mac_of(1, 2)} was taken back by run {second}" in said
+    assert f"{mac_of(1, 2)} was rolled back by run {second}" in said
     assert oldest_first(world)[0].steps[0].undone_by is None
     world.rollback(world.context(), RollbackSelection(macs=(mac_of(1, 1),)))
     assert oldest_first(world)[0].steps[0].undone_by == oldest_first(world)[-1].id
@@ -192,7 +192,7 @@ def test_what_somebody_edited_in_the_middle_can_still_be_taken_back(world: World
     machine.persistent = machine.persistent.replace(b"262144", b"524288")
     (unit,) = world.apply(world.steps, world.context()).run.steps
     assert unit.outcome == "failed"
-    assert "what this run changed is in it (vnicaudit rollback" in unit.message
+    assert "the change of this run is still in it (to undo only" in unit.message
     (went,) = world.rollback(world.context(), RollbackSelection(over_edits=True))
     assert [one.outcome for one in went.run.steps] == ["applied"]
     assert machine.persistent == world.before[0].replace(b"262144", b"524288")
@@ -207,7 +207,7 @@ def test_an_edit_that_took_the_change_out_leaves_nothing_to_take_back(world: Wor
     machine.persistent = world.before[0].replace(b"262144", b"524288").replace(b"e1000", b"e1000e")
     (unit,) = world.apply(world.steps, world.context()).run.steps
     assert (unit.outcome, "is in it" in unit.message) == ("failed", False)
-    with pytest.raises(UsageError, match="nothing to take back"):
+    with pytest.raises(UsageError, match="there is nothing to undo"):
         world.rollback(world.context(), RollbackSelection(over_edits=True))
 
 
@@ -221,6 +221,6 @@ def test_a_guest_that_was_only_restarted_stops_no_way_back(make_world: MakeWorld
     world.apply(world.steps, world.context("restart"))
     (went,) = world.rollback(world.context("restart"))
     assert [unit.outcome for unit in went.run.steps] == ["refused", "applied"]
-    assert "only had the guest run with it" in went.run.steps[0].message
+    assert "only restarted the guest with it" in went.run.steps[0].message
     assert [one.persistent for one in world.machines] == [world.before[0], by_hand]
     assert all(one.active for one in world.machines)

@@ -59,7 +59,7 @@ def test_no_hot_swap_of_one_function_of_a_slot(other: str) -> None:
     found = step(live(text, RUNNING))
     assert not found.mode("hotswap").possible
     assert found.mode("hotswap").reason == (
-        "another device is on its PCI slot, as another function of it: libvirt unplugs neither"
+        "another device shares its PCI slot (as another function): libvirt cannot unplug either"
     )
     assert found.mode("restart").possible
 

@@ -27,8 +27,8 @@ def test_why_it_was_not_asked_is_said(world: World) -> None:
     (unit,) = world.apply(world.steps, world.context("restart")).run.steps
     assert unit.outcome == "failed"
     assert unit.message.startswith(
-        f"the guest was not asked to shut down: by its agent: {REFUSED}; by its power button: "
-        f"{REFUSED} (--force-off powers such a guest off)"
+        f"the guest could not be asked to shut down: by its agent: {REFUSED}; by its power "
+        f"button: {REFUSED} (--force-off powers such a guest off)"
     )
     assert "within" not in unit.message
     assert machine.persistent == world.before[0]

@@ -69,7 +69,7 @@ def test_a_format_that_is_named_wins(guest: Path, tmp_path: Path) -> None:
 def test_a_suffix_of_no_format_is_refused(guest: Path, tmp_path: Path, name: str) -> None:
     result = inside("audit", guest, "-o", tmp_path / name)
     assert result.returncode == 2
-    assert f"{name}: which format? Give --format (" in result.stderr
+    assert f"{name}: the file name does not tell the format: add --format (" in result.stderr
     assert not (tmp_path / name).exists()
 
 

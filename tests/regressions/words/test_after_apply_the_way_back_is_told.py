@@ -78,14 +78,16 @@ def test_what_was_taken_back_of_a_way_back_is_applied_again(capsys: Capture) -> 
 def test_a_plan_of_what_is_not_there_is_not_to_be_applied_next(capsys: Capture) -> None:
     assert run(["plan", "nosuch.xml", "-o", "p.json"]) == 4
     told = capsys.readouterr().err
-    assert "Written to p.json: nothing in it to apply\n" in told
+    assert "Written to p.json: there is nothing to apply\n" in told
     assert "next:" not in told
 
 
 def test_a_plan_that_could_not_be_read_whole_says_so(capsys: Capture) -> None:
     assert run(["plan", "a.xml", "nosuch.xml", "-o", "p.json"]) == 4
     told = capsys.readouterr().err
-    assert "Written to p.json (not all targets could be read); next: vnicaudit apply p.json" in told
+    assert (
+        "Written to p.json (some targets could not be read); next: vnicaudit apply p.json" in told
+    )
 
 
 def test_a_blocked_step_is_not_counted_as_safe() -> None:
@@ -113,7 +115,9 @@ def test_a_plan_of_what_is_not_there_does_not_replace_a_good_one(
     capsys.readouterr()
     assert run(["plan", "nosuch.xml", "-o", "p.json"]) == 4
     told = capsys.readouterr().err
-    assert "p.json is left as it was: not all targets could be read, and this plan would" in told
+    assert (
+        "p.json was not overwritten: some targets could not be read, and the new plan would" in told
+    )
     assert (here / "p.json").read_bytes() == good
     (here / "p.json").write_bytes(b"something else")
     assert run(["plan", "nosuch.xml", "-o", "p.json"]) == 2
@@ -125,7 +129,7 @@ def test_what_is_back_already_is_not_called_as_planned(here: Path, capsys: Captu
     (here / "a.xml").write_text(E1000)
     assert run(["rollback", first, "--yes", "--state", "my state"]) == 0
     said = capsys.readouterr()
-    assert "a: already: it is as before already\n" in said.err
+    assert "a: already: it is already as before\n" in said.err
     assert "as planned" not in said.out + said.err
 
 
@@ -183,5 +187,5 @@ def test_a_damaged_journal_is_told_in_english(here: Path, capsys: Capture) -> No
     journal.write_bytes(journal.read_bytes().replace(b'"event":"end"', b'"event":"ene"'))
     assert run(["runs", "--state", "my state"]) == 0
     assert capsys.readouterr().err.endswith(
-        "damaged: its checksum is another one; the rest of the run's journal is used\n"
+        "damaged: its checksum does not match; the rest of the run's journal is used\n"
     )

@@ -45,7 +45,7 @@ END: Line = (End(), "")
 BACK: Line = (End("undone", taken_back=True), "")
 OLD_BACK: Line = (End("taken back"), "")
 """As it was written before it had a field of its own."""
-SOME_BACK: Line = (End("some of it was taken back"), "")
+SOME_BACK: Line = (End("partly rolled back"), "")
 
 
 def run_with(state: StateFolder, *lines: Line) -> PastRun:
@@ -125,7 +125,7 @@ def test_an_edited_sheet_is_named(tmp_path: Path) -> None:
     (run,) = runs(str(tmp_path))
     assert [unit.name for unit in run.steps] == ["guest-a", "guest-b"]
     (said,) = run.damage
-    assert "run.json: not the sheet of a run" in said
+    assert "run.json: not the request of a run" in said
 
 
 def test_a_run_of_which_nothing_can_be_told_is_named_and_passed_over(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_run_of_which_nothing_can_be_told_is_named_and_passed_over(tmp_path: P
     (found.folder / NAME).unlink()
     assert runs(str(tmp_path)) == []
     (said,) = damaged(StateFolder(str(tmp_path)))
-    assert said.startswith(f"{found.folder / 'run.json'}: not the sheet of a run")
+    assert said.startswith(f"{found.folder / 'run.json'}: not the request of a run")
 
 
 def test_a_journal_without_a_line_in_the_middle_is_not_read_on(tmp_path: Path) -> None:
@@ -150,7 +150,9 @@ def test_a_definition_that_was_kept_and_is_gone(tmp_path: Path) -> None:
     kept = KeptTexts(found.folder, "a")
     made = kept.keep("before", b"<domain/>")
     assert kept.get("before", made) == b"<domain/>"
-    with pytest.raises(KeptError, match=r"a.goal.xml was kept and cannot be read \(No such file"):
+    with pytest.raises(
+        KeptError, match=r"a.goal.xml, saved by the run, cannot be read \(No such file"
+    ):
         kept.get("goal", made)
 
 

@@ -222,8 +222,10 @@ def test_another_uri_of_a_host_leaves_the_lock_of_what_is_half_done(fleet: Fleet
     assert fleet.locked() == [False, True, False]
     assert (
         "kvm1",
-        "it stays locked, as it was before: a change is half done on qemu+ssh://kvm1/system, "
-        "which may be this host",
+        (
+            "it stays locked, as before: a change is unfinished on qemu+ssh://kvm1/system, "
+            "which may be this host"
+        ),
     ) in fleet.told
     fleet.apply(fleet.steps, fleet.fleet_context())
     assert fleet.locked() == [False] * HOSTS
@@ -234,7 +236,7 @@ def test_what_is_half_done_on_a_host_that_is_down_leaves_other_hosts_to_another_
 ) -> None:
     half_done_on_the_second(fleet)
     fleet.hosts[1].is_down = True
-    with pytest.raises(TargetError, match=r"half done there: .*; meanwhile a plan without that"):
+    with pytest.raises(TargetError, match=r"half changed there: .*; meanwhile a plan without that"):
         fleet.apply(fleet.steps, fleet.fleet_context())
     went = fleet.apply(fleet.steps[4:], fleet.fleet_context(), b"another plan")
     assert outcomes(went) == ["applied"] * GUESTS
@@ -287,7 +289,7 @@ def test_what_is_half_done_on_a_host_that_is_down_waits_for_it(fleet: Fleet) -> 
     fleet.hosts[0].lock = StateFolder(str(fleet.folder)).host_lock()  # as a kill may leave it
     fleet.hosts[1].is_down = True
     middle, back = fleet.rollback(fleet.context("restart"), run=run)
-    assert "is still in the middle" in middle.stopped
+    assert "is still half changed" in middle.stopped
     assert outcomes(back) == ["applied"] * 2 + ["refused"]
     assert fleet.locked() == [False, True, False]
     fleet.hosts[1].is_down = False

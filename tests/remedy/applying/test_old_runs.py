@@ -63,7 +63,7 @@ def test_a_damaged_line_is_named(
     lines[line] = lines[line].replace(b'"at":"1970', b'"at":"1971')
     path.write_bytes(b"".join(lines))
     (told,) = [one for one in damaged(found.context.state) if "checksum" in one]
-    assert told == f"{path}:{line + 1}: damaged: its checksum is another one"
+    assert told == f"{path}:{line + 1}: damaged: its checksum does not match"
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -120,7 +120,10 @@ def test_a_nic_that_is_gone_cannot_be_put_back(world: World) -> None:
     world.apply(world.steps, world.context())
     machine.persistent = machine.persistent.replace(mac_of(1).encode(), b"52:54:00:ff:ff:ff")
     unit = taken_back(world, RollbackSelection(over_edits=True))
-    assert (unit.outcome, unit.message) == ("refused", f"there is not one NIC {mac_of(1)} any more")
+    assert (unit.outcome, unit.message) == (
+        "refused",
+        f"there is no longer exactly one NIC {mac_of(1)}",
+    )
 
 
 def test_again(world: World) -> None:
@@ -143,7 +146,7 @@ def test_a_run_that_was_left_in_the_middle_and_was_half_done(make_world: MakeWor
     world = make_world(3)
     killed(world, "next-boot", "behind define", 2)
     middle, done = world.rollback(world.context())
-    assert (middle.taken_back, middle.run.kind, middle.stopped) == (True, "apply", "taken back")
+    assert (middle.taken_back, middle.run.kind, middle.stopped) == (True, "apply", "rolled back")
     assert [unit.outcome for unit in middle.run.steps] == ["applied", "rolled-back", "not-reached"]
     assert middle.run.outcome == "rolled-back"
     assert [unit.outcome for unit in done.run.steps] == ["applied"]
@@ -165,7 +168,7 @@ def test_what_could_not_be_undone_is_no_success(world: World) -> None:
     machine.refuses["define"] = "libvirt says no"
     (went,) = world.rollback(world.context())
     assert went.run.outcome == went.run.steps[0].outcome == "failed"
-    assert "it could not all be undone: libvirt says no" in went.run.steps[0].message
+    assert "not everything could be undone: libvirt says no" in went.run.steps[0].message
 
 
 @pytest.mark.parametrize("mode", ["restart", "hotswap"])
@@ -247,7 +250,7 @@ def test_what_there_is_not(
 def test_a_run_that_was_refused_has_nothing_to_take_back(world: World) -> None:
     world.machines[0].managed_save = True
     world.apply(world.steps, world.context())
-    with pytest.raises(UsageError, match="there is nothing to take back of it"):
+    with pytest.raises(UsageError, match="there is nothing to undo"):
         world.rollback(world.context())
 
 

@@ -125,7 +125,7 @@ def test_a_journal_that_cannot_be_written_ends_the_run_before_anything_is_done(
 
     with monkeypatch.context() as full:
         full.setattr(os, "write", fails)
-        with pytest.raises(JournalError, match=r"No space left on device\): nothing more was done"):
+        with pytest.raises(JournalError, match=r"No space left on device\): stopped there"):
             world.apply(world.steps, world.context())
     assert world.calls == []
     done = world.apply(world.steps, world.context())
@@ -154,8 +154,8 @@ def test_another_plan_is_refused_while_one_is_in_the_middle_of_a_domain(
     with pytest.raises(RefusedError) as raised:
         world.apply(world.steps, world.context(), b"another plan")
     assert str(raised.value) == (
-        f"run {run.id} is unfinished on guest-1: finish it (its plan again), or undo it (vnicaudit "
-        f"rollback {run.id} --state {world.folder})"
+        f"run {run.id} is unfinished on guest-1: finish it (apply its plan again), or "
+        f"undo it (vnicaudit rollback {run.id} --state {world.folder})"
     )
     other = world.apply(world.steps[1:], world.context(), b"another plan")
     assert outcomes(other.run) == ["applied"]
@@ -164,8 +164,12 @@ def test_another_plan_is_refused_while_one_is_in_the_middle_of_a_domain(
 @pytest.mark.parametrize(
     ("steps", "mode", "words"),
     [
-        (slice(None), "restart", "is unfinished, with --mode next-boot: finish it with that"),
-        (slice(0, 1), "next-boot", "is unfinished, with other steps of it (--include-unsafe"),
+        (
+            slice(None),
+            "restart",
+            "started with --mode next-boot, is unfinished: finish it with that",
+        ),
+        (slice(0, 1), "next-boot", "started with other steps (--include-unsafe"),
     ],
 )
 def test_a_run_is_finished_as_it_was_begun(

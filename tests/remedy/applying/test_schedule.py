@@ -210,7 +210,7 @@ def test_a_window(window: str, clock: str, *, is_open: bool) -> None:
 
 @pytest.mark.parametrize("text", ["", "22-4", "22:00", "24:00-01:00", "01:00-01:00", "a:b-c:d"])
 def test_what_is_no_window(text: str) -> None:
-    with pytest.raises(UsageError, match="is no window: give it as 22:00-04:00"):
+    with pytest.raises(UsageError, match="is not a window: write it as 22:00-04:00"):
         Window.parse(text)
 
 

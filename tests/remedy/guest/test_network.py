@@ -301,8 +301,8 @@ def test_a_route_through_another_that_would_be_lost_is_refused(guest: Namespace)
     with pytest.raises(RefusedError) as error:
         capture(guest, MAC)
     assert str(error.value) == (
-        "the guest's route 10.9.0.0/16 leads through eth1 and has an address of eth0 as its "
-        "source: it would be lost"
+        "the guest's route 10.9.0.0/16 through eth1 uses an address of eth0 as its source: "
+        "it would be lost"
     )
 
 
@@ -387,7 +387,7 @@ def test_what_cannot_be_put_back_is_told(guest: Namespace) -> None:
     with pytest.raises(GuestError) as error:
         restore(guest, MAC, network)
     said = str(error.value)
-    assert said.startswith("not put back in the guest: address fd00::2/64 (ip says: ")
+    assert said.startswith("not restored in the guest: address fd00::2/64 (ip: ")
     assert "Command failed -:" in said
     assert missing(guest, MAC, network) == ("address fd00::2/64",)
 
@@ -403,18 +403,21 @@ def test_no_such_interface(guest: Namespace) -> None:
     with pytest.raises(RefusedError) as error:
         capture(guest, "52:54:00:00:00:99")
     assert str(error.value) == (
-        "no interface of the guest has the MAC address 52:54:00:00:00:99 (one that was put into "
-        "another network namespace is not seen)"
+        "no interface of the guest has the MAC address 52:54:00:00:00:99 (interfaces in "
+        "other network namespaces are not visible)"
     )
 
 
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("link add link eth0 name mv0 type macvlan", "mv0 (macvlan) stands on eth0 in the guest"),
+        (
+            "link add link eth0 name mv0 type macvlan",
+            "mv0 (macvlan) is stacked on eth0 in the guest",
+        ),
         (
             "link add name vx0 type vxlan id 5 dev eth0 dstport 4789",
-            "vx0 (vxlan) stands on eth0 in the guest",
+            "vx0 (vxlan) is stacked on eth0 in the guest",
         ),
         (
             "link add name br0 type bridge\nlink set dev eth0 master br0",
@@ -458,13 +461,13 @@ def test_settings_of_the_kernel_are_noted(guest: Namespace) -> None:
     guest.set("net.ipv4.conf.eth0.forwarding", 1)
     guest.set("net.ipv6.conf.eth0.proxy_ndp", 1)
     assert capture(guest, MAC).notes == (
-        "Set on eth0 by sysctl, and not put back: forwarding (IPv4), proxy_neigh (IPv6).",
+        "Set on eth0 with sysctl, and not restored: forwarding (IPv4), proxy_neigh (IPv6).",
     )
 
 
 def test_a_description_is_noted(guest: Namespace) -> None:
     set_up(guest, "link set dev eth0 alias uplink")
-    assert capture(guest, MAC).notes == ("The description of eth0 (ifalias) is not put back.",)
+    assert capture(guest, MAC).notes == ("The description of eth0 (ifalias) is not restored.",)
 
 
 def test_a_locked_metric_is_refused(guest: Namespace) -> None:
@@ -472,7 +475,7 @@ def test_a_locked_metric_is_refused(guest: Namespace) -> None:
     with pytest.raises(RefusedError) as error:
         capture(guest, MAC)
     assert str(error.value) == (
-        "a metric of a route through eth0 is locked in the guest, or it cannot be told"
+        "a metric of a route through eth0 is, or may be, locked in the guest"
     )
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.remedy.guest.answers import BATCH, VERSIONS, Answers, recorded, rich
 from tests.remedy.guest.scenario import REFUSED
+from tests.shares import examples
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.model.guest_network import (
     GuestAddress,
@@ -110,7 +111,7 @@ def test_a_route_that_cannot_be_put_back_is_refused(version: str, what: str) -> 
     with pytest.raises(RefusedError) as error:
         capture(guest, MAC)
     said = str(error.value)
-    assert " cannot be put back as it is: " in said
+    assert " cannot be restored as it is: " in said
     assert what.partition("-")[0].replace("several IPv6", "several") in said
 
 
@@ -172,7 +173,7 @@ def test_some_time_later() -> None:
     [
         ({"permaddr": MAC, "address": "02:00:00:00:00:01"},
          "eth0 was given another MAC address in the guest"),
-        ({"link_type": "infiniband"}, "eth0 is no Ethernet interface to the guest"),
+        ({"link_type": "infiniband"}, "eth0 is not an Ethernet interface in the guest"),
         ({"master": "bond0", "linkinfo": {"info_slave_kind": "bond"}},
          "eth0 is part of bond0 (bond) in the guest"),
         ({"master": "ovs-system", "linkinfo": {"info_slave_kind": "openvswitch"}},
@@ -195,11 +196,11 @@ def test_an_interface_that_is_not_ours_to_exchange(edit: dict[str, object], mess
     ("upper", "message"),
     [
         ({"ifname": "eth0.10", "link": "eth0", "address": MAC, "linkinfo": {"info_kind": "vlan"}},
-         "eth0.10 (vlan) stands on eth0 in the guest"),
+         "eth0.10 (vlan) is stacked on eth0 in the guest"),
         ({"ifname": "ipv0", "link": "eth0", "address": MAC, "linkinfo": {"info_kind": "ipvlan"}},
-         "ipv0 (ipvlan) stands on eth0 in the guest"),
+         "ipv0 (ipvlan) is stacked on eth0 in the guest"),
         ({"ifname": "xfrm0", "link": "eth0", "linkinfo": {"info_kind": "xfrm"}},
-         "xfrm0 (xfrm) stands on eth0 in the guest"),
+         "xfrm0 (xfrm) is stacked on eth0 in the guest"),
     ],
 )  # fmt: skip
 def test_interfaces_that_stand_on_it(upper: dict[str, object], message: str) -> None:
@@ -230,7 +231,7 @@ def test_addresses_that_are_not_put_back() -> None:
     guest.change(ADDRESS, edit)
     network = capture(guest, MAC)
     assert not {"fd00::2", "fd00::3"} & {one.local for one in network.addresses}
-    assert network.notes == ("Address fd00::2 is not put back: another machine has it.",)
+    assert network.notes == ("Address fd00::2 is not restored: another machine has it.",)
 
 
 def test_an_address_that_another_machine_has_now_is_missing() -> None:
@@ -277,7 +278,7 @@ def test_a_guest_without_tc() -> None:
     guest = rich()
     del guest.answers["tc -j qdisc show dev eth0"]
     assert capture(guest, MAC).notes == (
-        "The guest has no tc that tells whether traffic control was set on eth0.",
+        "The guest has no tc, so it is unknown whether traffic control is set on eth0.",
     )
 
 
@@ -301,7 +302,7 @@ def test_an_agent_that_may_read_only(answer: GuestExit, said: str) -> None:
     guest.answers[BATCH] = answer
     with pytest.raises(RefusedError) as error:
         capture(guest, MAC)
-    assert str(error.value) == f"the guest's agent may not set up eth0 (ip says: {said})"
+    assert str(error.value) == f"the guest's agent may not configure eth0 (ip: {said})"
     assert guest.batches == ["link set dev eth0 mtu 1400\nlink show dev eth0\n"]
 
 
@@ -317,8 +318,8 @@ def test_a_guest_that_runs_no_programs() -> None:
     with pytest.raises(RefusedError) as error:
         capture(Answers({}), MAC)
     assert str(error.value) == (
-        "what the guest has set up cannot be read: cannot run ip (it must run Linux with iproute2, "
-        "and its agent must allow guest-exec)"
+        "the guest's network configuration cannot be read: cannot run ip (it must run "
+        "Linux with iproute2, and its agent must allow guest-exec)"
     )
 
 
@@ -346,7 +347,7 @@ def test_a_guest_that_runs_no_programs() -> None:
             "the guest's ip -j -d link show did not answer in JSON: install iproute2 4.17 or "
             "later in the guest (busybox's ip will not do)",
         ),
-        ("[" + " " * (9 << 20), "the guest answered ip -j -d link show with 9 MiB"),
+        ("[" + " " * (9 << 20), "the guest's answer to ip -j -d link show is too long (9 MiB)"),
     ],
 )
 def test_another_ip(answer: str | GuestExit, message: str) -> None:
@@ -362,7 +363,8 @@ def test_too_much_to_put_back() -> None:
     routes = [{"dst": f"10.{n >> 8}.{n & 255}.0/24", "dev": "eth0"} for n in range(5000)]
     guest.change(ROUTES["-4"], lambda there: there.extend(routes))
     with pytest.raises(
-        RefusedError, match=r"^eth0 has 5026 addresses, routes and neighbours in the guest$"
+        RefusedError,
+        match=r"^eth0 has too many addresses, routes and neighbours in the guest \(5026\)$",
     ):
         capture(guest, MAC)
 
@@ -371,12 +373,14 @@ def test_too_much_to_put_back() -> None:
     ("family", "edit", "message"),
     [
         ("-4", {"gateway": "10.1.0.1 dev lo"},
-         "the guest has an address that is none: 10.1.0.1 dev lo"),
+         "the guest reports an invalid address: 10.1.0.1 dev lo"),
         ("-6", {"gateway": "fe80::1%eth0\nlink del eth1"},
-         "the guest has an address that is none: fe80::1%eth0 link del eth1"),
+         "the guest reports an invalid address: fe80::1%eth0 link del eth1"),
         ("-4", {"dst": "10.1.0.0/24\n"},
-         "the guest has a route to what is no network: 10.1.0.0/24"),
-        ("-4", {"dst": "10.1.0.7/24"}, "the guest has a route to what is no network: 10.1.0.7/24"),
+         "the guest reports a route to an invalid network: 10.1.0.0/24"),
+        ("-4", {"dst": "10.1.0.7/24"}, (
+            "the guest reports a route to an invalid network: 10.1.0.7/24"
+        )),
         ("-4", {"table": "50\nlink del eth1"},
          "the guest has a name that cannot be passed on safely: 50 link del eth1"),
         ("-4", {"protocol": "'static"},
@@ -387,7 +391,7 @@ def test_too_much_to_put_back() -> None:
         ("-4", {"tos": "\u0660"},
          "the guest has a name that cannot be passed on safely: (nothing)"),
         ("-4", {"metric": 2**32},
-         "a route of the guest is unknown: Expected `int` <= 4294967295 - at `$.metric`"),
+         "a route of the guest is not understood: Expected `int` <= 4294967295 - at `$.metric`"),
     ],
 )  # fmt: skip
 def test_words_that_would_be_more_than_one(
@@ -461,7 +465,7 @@ def _places(value: Any) -> Any:
             yield from _places(inner)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(_twisted())
 def test_no_answer_makes_another_line(guest: Answers) -> None:
     network, refusal = _captured(guest)
@@ -480,7 +484,7 @@ def _captured(guest: Answers) -> tuple[GuestNetwork | None, str]:
         return None, str(error)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(sorted(rich().answers)), st.floats(0, 1, exclude_max=True))
 def test_a_truncated_answer_is_refused(command: str, part: float) -> None:
     guest = rich()

@@ -77,20 +77,26 @@ def test_nothing_is_in_the_way() -> None:
         (
             VDUSE,
             READY,
-            f"{DEVICE} is served by a program (VDUSE), which needs the guest's memory shared: "
-            f"without {SHARED} the guest starts and passes no packet",
+            (
+                f"{DEVICE} is served by a program (VDUSE), which needs the guest's memory "
+                f"shared: without {SHARED} the guest starts but passes no packets"
+            ),
         ),
         (
             SIMULATOR,
             READY,
-            f"{DEVICE} is simulated by the kernel, which needs the guest's memory shared: "
-            f"without {SHARED} the guest starts and passes no packet",
+            (
+                f"{DEVICE} is simulated by the kernel, which needs the guest's memory shared: "
+                f"without {SHARED} the guest starts but passes no packets"
+            ),
         ),
         (
             UNHEARD_OF,
             READY,
-            f"whether {DEVICE} needs the guest's memory shared cannot be told: share it, then that "
-            f"does not matter ({SHARED})",
+            (
+                f"it is unknown whether {DEVICE} needs the guest's memory shared: share it to "
+                f"be safe ({SHARED})"
+            ),
         ),
         (CARD, READY, None),
         (UNHEARD_OF, SHARING, None),
@@ -108,16 +114,16 @@ def test_memory_of_which_it_cannot_be_told_is_taken_for_not_shared() -> None:
 @pytest.mark.parametrize(
     ("devices", "says"),
     [
-        ((), f"{DEVICE} is not there: make it first (vdpa dev add, driver vhost_vdpa)"),
+        ((), f"{DEVICE} does not exist: create it first (vdpa dev add, driver vhost_vdpa)"),
         (
             (replace(VDUSE, path=None, driver="virtio_vdpa"),),
-            f"{DEVICE} is not there: make it first (vdpa dev add, driver vhost_vdpa)",
+            f"{DEVICE} does not exist: create it first (vdpa dev add, driver vhost_vdpa)",
         ),
         (
             (replace(CARD, driver=""),),
             f"{DEVICE} is bound to no driver, not to vhost_vdpa",
         ),
-        (None, f"whether {DEVICE} is there cannot be seen from here: do this on the host itself"),
+        (None, f"{DEVICE} cannot be checked from here: run this on the host itself"),
     ],
 )
 def test_the_device_must_be_there(devices: tuple[VdpaDevice, ...] | None, says: str) -> None:
@@ -150,16 +156,20 @@ def test_vhostuser_needs_shared_memory() -> None:
 @pytest.mark.parametrize(
     ("readiness", "reason"),
     [
-        ("ready", "it is what was asked for (--to)"),
+        ("ready", "requested with --to"),
         (
             "unknown",
-            "it is not known that the guest has a driver for it (readiness: unknown); without one "
-            "it loses its network",
+            (
+                "the guest may have no driver for it (readiness: unknown); without one it "
+                "loses its network"
+            ),
         ),
         (
             "needs-driver",
-            "it is not known that the guest has a driver for it (readiness: needs-driver); without "
-            "one it loses its network",
+            (
+                "the guest may have no driver for it (readiness: needs-driver); without one it "
+                "loses its network"
+            ),
         ),
     ],
 )
@@ -194,7 +204,7 @@ def test_a_guest_that_does_not_support_virtio_is_left_alone() -> None:
     [
         ({"type": "user", "actual_type": "user"}, "its type is user: only a NIC on a tap is"),
         ({"type": "network", "actual_type": "hostdev"}, "its type is network: only a NIC on a tap"),
-        ({"teaming": "persistent"}, "it is one of a teamed pair: change the pair by hand"),
+        ({"teaming": "persistent"}, "it is part of a teamed pair: change the pair by hand"),
     ],
 )
 def test_nics_that_are_not_converted(set_: dict[str, Any], says: str) -> None:
@@ -210,7 +220,7 @@ def test_nics_that_are_not_converted(set_: dict[str, Any], says: str) -> None:
             "vDPA needs libvirt 6.9.0; the host has 6.8.0",
         ),
         (replace(HOST, qemu_version=Version(5, 0)), "vDPA needs QEMU 5.1.0; the host has 5.0.0"),
-        (replace(HOST, qemu_version=None), "the version of QEMU is not known (vDPA needs 5.1.0)"),
+        (replace(HOST, qemu_version=None), "the version of QEMU is unknown (vDPA needs 5.1.0)"),
     ],
 )
 def test_versions(host: HostConfig, says: str) -> None:
@@ -254,14 +264,16 @@ def edited(to: Goal, *losses: Loss) -> Step:
 def test_what_blocks_a_step_is_looked_at_again_when_it_is_made() -> None:
     domain, filtered = guest(READY, NIC), {"filterref": "<filterref>"}
     assert still_against(edited("vdpa"), NIC, domain, filtered, (VDUSE,)) == (
-        "filterref would be lost, and the plan does not accept that",
-        f"{DEVICE} is served by a program (VDUSE), which needs the guest's memory shared: "
-        f"without {SHARED} the guest starts and passes no packet",
+        "filterref would be lost, which the plan does not accept",
+        (
+            f"{DEVICE} is served by a program (VDUSE), which needs the guest's memory shared: "
+            f"without {SHARED} the guest starts but passes no packets"
+        ),
     )
     accepted = edited("vdpa", Loss("filterref", "", accepted=True))
     assert still_against(accepted, NIC, guest(SHARING, NIC), filtered, (VDUSE,)) == ()
     assert still_against(accepted, NIC, guest(SHARING, NIC), filtered, ()) == (
-        f"{DEVICE} is not there: make it first (vdpa dev add, driver vhost_vdpa)",
+        f"{DEVICE} does not exist: create it first (vdpa dev add, driver vhost_vdpa)",
     )
     assert still_against(edited("vhostuser"), NIC, domain, {}, None) == (
         f"vhost-user needs the guest's memory shared: {SHARED}",

@@ -187,7 +187,7 @@ def test_the_id_behind_a_port_is_known_in_a_file_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("system", "interfaces", "says"),
     [
-        (CENTOS_7, (), "the guest may not call it ens3 any more"),
+        (CENTOS_7, (), "the guest may no longer name it ens3"),
         (WINDOWS, (interface("virtio", 2),), "Windows creates a new adapter for the new device"),
         (FREEBSD, (interface("virtio", 2),), "this system names interfaces after their driver"),
     ],
@@ -238,7 +238,7 @@ def test_nothing_is_said_of_snippets_or_names_where_nothing_changes(tmp_path: Pa
     options = PlanOptions(to="vdpa", macs=(MAC,), devices=("/dev/vhost-vdpa-0",))
     found = step(source, options)
     assert (found.diff, found.changes, found.guest) == ("", (), GuestView())
-    assert why(found) == ("a definition in a file is not converted: plan on the host",)
+    assert why(found) == ("a definition in a file cannot be converted: plan on the host",)
 
 
 def test_transient_domains_have_nothing_to_be_changed() -> None:
@@ -258,11 +258,11 @@ def test_transient_domains_have_nothing_to_be_changed() -> None:
         ),
         (
             replace(OFF, snapshots=3, memory_snapshots=1),
-            "a snapshot of it holds memory, which would bring the old NIC back: delete it",
+            "a snapshot of it holds memory and would bring the old NIC back: delete it",
         ),
         (
             replace(OFF, snapshots=2, memory_snapshots=2),
-            "2 snapshots of it hold memory, which would bring the old NIC back: delete them",
+            "2 snapshots of it hold memory and would bring the old NIC back: delete them",
         ),
     ],
 )
@@ -284,11 +284,11 @@ def test_what_would_bring_the_old_nic_back_blocks(state: DomainState, says: str)
         ),
         (
             replace(OFF, snapshots=1),
-            ("1 snapshot without memory: going back to it brings the old NIC back",),
+            ("1 snapshot without memory: reverting to it brings the old NIC back",),
         ),
         (
             replace(OFF, snapshots=3),
-            ("3 snapshots without memory: going back to one of them brings the old NIC back",),
+            ("3 snapshots without memory: reverting to one of them brings the old NIC back",),
         ),
     ],
 )
@@ -350,7 +350,7 @@ def test_nics_of_qemu_arguments_are_named_and_left() -> None:
     found = plan(live(definition(interface("e1000"), behind=_QEMU_NIC)))
     (there,) = (one for one in found if isinstance(one, NotPlanned))
     assert (mac_of(there.about), nic_index(there.about)) == ("52:54:00:00:00:77", 1)
-    assert there.reason == "it is no <interface> of a definition: change it where it is added"
+    assert there.reason == "it is not an <interface> of a definition: change it where it is added"
     (made,) = (one for one in found if not isinstance(one, NotPlanned))
     assert nic_index(made.about) == 0
 
@@ -359,8 +359,9 @@ def test_a_nic_that_only_the_running_guest_has_is_named() -> None:
     now = definition(interface("virtio"), interface("e1000", 2))
     found = left(live(definition(interface("virtio")), RUNNING, running=now))
     assert mac_of(found.about) == SECOND
-    assert found.reason == "only the running guest has it: it was attached live and is in no " \
-        "definition"  # fmt: skip
+    assert found.reason == (
+        "only the running guest has it: it was attached live and is not in the definition"
+    )  # fmt: skip
 
 
 def test_what_is_staged_already_is_not_planned_again() -> None:

@@ -49,8 +49,8 @@ def test_without_an_agent_there_is_no_hot_swap() -> None:
 def test_windows_is_not_hot_swapped(state: DomainState, os_id: str | None) -> None:
     assert why_not(state, os_id=os_id) == {
         "hotswap": (
-            "Windows treats the new device as another adapter: its IP address would stay with the "
-            "old one"
+            "Windows treats the new device as a new adapter: its IP address would stay "
+            "with the old one"
         )
     }
 
@@ -65,7 +65,7 @@ def test_only_a_change_to_virtio_is_hot_swapped(to: Goal) -> None:
 def test_a_socket_that_qemu_listens_on_makes_its_start_wait() -> None:
     found = why_not(_RUNS, "vhostuser", server=True)
     assert found["restart"] == (
-        "QEMU waits for the other end of the socket while it starts: start it by hand"
+        "QEMU would wait for the other end of the socket while it starts: start it by hand"
     )
 
 
@@ -81,7 +81,7 @@ def test_a_guest_that_is_off_takes_it_up_at_its_next_start() -> None:
 
 
 def test_a_file_is_only_defined() -> None:
-    reason = "a file is only read when it is defined (virsh define)"
+    reason = "libvirt reads a file only when it is defined (virsh define)"
     assert why_not(None, live=False) == {"restart": reason, "hotswap": reason}
 
 

@@ -33,16 +33,16 @@ UNKNOWN_SYSTEM = (
     "The guest's operating system is unknown. Linux needs virtio_net; Windows needs NetKVM, which "
     "it does not include (install it from virtio-win)."
 )
-SEVERAL = "The names ethN of the guest's other NICs may change as well: they are given in order."
+SEVERAL = "The names ethN of the guest's other NICs may change too: they are assigned in order."
 PORT = (
-    "The id is 1af4:1041 if the address is a PCI Express port, else 1af4:1000: which it is was not "
-    "read."
+    "The id is 1af4:1041 if the address is a PCI Express port, else 1af4:1000: which of "
+    "the two is unknown."
 )
 BUS_2 = "Bus 02 is the definition's number: the guest's firmware numbers buses itself."
 
 
 def configured(name: str) -> str:
-    return f"Under another name, what the guest's configuration says of {name} is not for it."
+    return f"If the name changes, the guest's configuration for {name} no longer applies."
 
 
 def seen(
@@ -110,7 +110,7 @@ NOTES: dict[str, tuple[Domain, Nic, str | None, tuple[str, ...]]] = {
         guest(msgspec.structs.replace(Q35, pcie_ports=(2,), readiness="ready-transitional"),
               pci("e1000e", "0000:02:00.0"), os="debian 7", active=False),
         pci("virtio", "0000:02:00.0"), "eth0",
-        ("A driver that knows virtio 0.9 only does not drive 1af4:1041.", BUS_2),
+        ("A driver that supports only virtio 0.9 does not work with 1af4:1041.", BUS_2),
     ),
 }  # fmt: skip
 

@@ -120,7 +120,7 @@ def test_only_errors_that_were_not_there_are_worse() -> None:
     first, second = both.domain.nics
     _text, after = found.with_changes(first, (TO_VIRTIO,))
     (says,) = found.new_errors(after, first.index)
-    assert says.text.startswith("it would bring up VNIC024: ")
+    assert says.text.startswith("it would cause VNIC024: ")
     assert found.new_errors(after, second.index) == ()
 
 

@@ -39,7 +39,7 @@ BY_DRIVER = "this system names interfaces after their driver"
 def predicted(name: str) -> str:
     return (
         f"{name} is predicted, if systemd (197 or newer, without net.ifnames=0) names the "
-        "interfaces, as is the default of its distribution"
+        "interfaces, the default of its distribution"
     )
 
 

@@ -54,7 +54,7 @@ def test_an_impossible_nic_on_s390x_becomes_ccw() -> None:
         ("model", "virtio", True), ("address_type", None, True),
     ]  # fmt: skip
     assert found.reason == (
-        "it never started with this NIC: there is no name or address in the guest to keep"
+        "the guest has never started with this NIC: there is no name or address in it to keep"
     )
     assert changed_lines(found.diff) == [
         "-      <model type='e1000'/>",
@@ -229,9 +229,7 @@ def test_a_device_that_another_domain_has_is_not_planned() -> None:
 
 def test_devices_of_another_machine_cannot_be_seen() -> None:
     found = step(live(definition(interface("virtio")), local=False), VDPA, devices=CARD)
-    assert why(found) == (
-        f"whether {DEVICE} is there cannot be seen from here: do this on the host itself",
-    )
+    assert why(found) == (f"{DEVICE} cannot be checked from here: run this on the host itself",)
 
 
 def test_a_conversion_is_not_for_a_running_guest() -> None:

@@ -22,7 +22,7 @@ from vnicaudit.remedy.planning.policy import QueueCost, planned_tuning
 AUTO = PolicyTable(queues="auto")
 KEEP = PolicyTable()
 ASKED = "the policy asks for it; the guest uses at most one queue pair per vCPU"
-FEWER = "queues above what the guest or the backend can use only cost"
+FEWER = "queues beyond what the guest or the backend can use only cost"
 RING = "the policy asks for it; the driver reads a ring's size"
 BIG = msgspec.structs.replace(PC, vcpus=16, vcpus_max=16)
 
@@ -63,7 +63,7 @@ QUEUES = {
     "auto, one vCPU": Case(AUTO, vcpus(1), pci("virtio")),
     "auto, vCPUs not known": Case(
         AUTO, vcpus(None), pci("virtio"),
-        notes=("no queue pairs are added: the number of vCPUs is not known",),
+        notes=("no queue pairs are added: the number of vCPUs is unknown",),
     ),
     "auto in userspace": Case(
         AUTO, vcpus(4, type="qemu"), pci("virtio"),
@@ -101,7 +101,7 @@ QUEUES = {
     "a number, vCPUs not known, below what is set": Case(
         PolicyTable(queues=2), vcpus(None), pci("virtio", queues=4),
         queues("4", "2", reason="the policy asks for it"),
-        ("no queue pairs are added: the number of vCPUs is not known",),
+        ("no queue pairs are added: the number of vCPUs is unknown",),
     ),
     "type user": Case(
         AUTO, PC, pci("virtio", type="user", actual_type="user"),
@@ -118,21 +118,21 @@ QUEUES = {
         AUTO, PC, pci("virtio", type="ethernet", actual_type="ethernet"),
         queues(
             None, "4", safe=False,
-            reason="a tap that is there before the guest must have been made for several queues",
+            reason="a tap that exists before the guest must have been created for several queues",
         ),
     ),
     "vhost-user": Case(
         AUTO, PC, pci("virtio", type="vhostuser", actual_type="vhostuser"),
         queues(
             None, "4", safe=False,
-            reason="the switch must offer as many queues, or QEMU does not start",
+            reason="the switch must offer as many queues, otherwise QEMU does not start",
         ),
     ),
     "to vhost-user": Case(
         AUTO, PC, pci("virtio"),
         queues(
             None, "4", safe=False,
-            reason="the switch must offer as many queues, or QEMU does not start",
+            reason="the switch must offer as many queues, otherwise QEMU does not start",
         ),
         goal="vhostuser",
     ),
@@ -140,22 +140,22 @@ QUEUES = {
         AUTO, vcpus(4, type="qemu"), pci("virtio"),
         queues(
             None, "4", safe=False,
-            reason="the switch must offer as many queues, or QEMU does not start",
+            reason="the switch must offer as many queues, otherwise QEMU does not start",
         ),
         goal="vhostuser",
     ),
     "vDPA": Case(
         PolicyTable(queues=2), PC, pci("virtio", queues=4),
-        notes=("queue pairs stay as they are: of a vDPA NIC the device decides",), goal="vdpa",
+        notes=("queue pairs stay as they are: for a vDPA NIC the device decides",), goal="vdpa",
     ),
     "vDPA, keep": Case(KEEP, PC, pci("virtio", queues=4), goal="vdpa"),
     "more than a tap has": Case(
         PolicyTable(queues=300), vcpus(400), ccw("virtio"), queues(None, "256"),
-        ("256 instead of 300 queue pairs: its backend has no more",),
+        ("256 instead of 300 queue pairs: its backend supports no more",),
     ),
     "s390x": Case(
         AUTO, S390X, ccw("virtio"), queues(None, "2"),
-        ("2 instead of 4 queue pairs: on s390x more are for guests known to be under load",),
+        ("2 instead of 4 queue pairs: on s390x, more are only for guests known to be under load",),
     ),
     "s390x, a number": Case(PolicyTable(queues=4), S390X, ccw("virtio"), queues(None, "4")),
     "s390x, more is set": Case(AUTO, S390X, ccw("virtio", queues=4)),
@@ -182,10 +182,12 @@ def ring(
     return (Change(field, old, new, safe=safe, reason=reason),)
 
 
-NOT_TAKEN = "QEMU does not take it here; with the model, libvirt would begin to read it"
+NOT_TAKEN = "QEMU does not accept it here, and with the new model libvirt would apply it"
 TAP = "256 instead of 1024 descriptors of the transmit ring: more is for vhost-user and vDPA only"
 DEVICE = "the policy asks for it; the vDPA device must support rings of that size"
-ROM = "rings stay as they are: it has a boot order, and an old boot ROM stops at 256 descriptors"
+ROM = (
+    "rings stay as they are: it has a boot order, and an old boot ROM supports only 256 descriptors"
+)
 
 RINGS = {
     "receive": Case(RX, PC, pci("virtio"), ring("rx_queue_size", None, "1024")),
@@ -209,12 +211,12 @@ RINGS = {
     "a driver of virtio 0.9": Case(
         RX, vcpus(4, readiness="ready-transitional"), pci("virtio"),
         notes=(
-            "rings stay as they are: drivers that know virtio 0.9 only stop at 256 descriptors",
+            "rings stay as they are: drivers for virtio 0.9 support only 256 descriptors",
         ),
     ),
     "passt": Case(
         RX, PC, pci("virtio", backend_type="passt"),
-        notes=("rings stay as they are: nothing is known of passt's",),
+        notes=("rings stay as they are: nothing is known about those of passt",),
     ),
     "no number": Case(RX, PC, pci("virtio", invalid=(("rx_queue_size", "big"),))),
     "passed over until now, and too large": Case(
@@ -253,7 +255,7 @@ def _check(case: Case) -> None:
 def test_nothing_is_given_where_the_definition_is_kept_elsewhere(owner: str) -> None:
     tuning = planned_tuning(AUTO, vcpus(4, owner=owner), (pci("virtio", queues=2),), {0: "virtio"})
     assert tuning.nics == ()
-    assert tuning.notes == (f"queues and rings are set where the definition is kept ({owner})",)
+    assert tuning.notes == (f"queues and rings are set by the owner of the definition ({owner})",)
     assert tuning.total == QueueCost(queues=2, vectors=6, memory_kib=128)
 
 

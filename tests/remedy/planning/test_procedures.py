@@ -34,7 +34,7 @@ VDPA = PlanOptions(to="vdpa", macs=(MAC,), devices=("/dev/vhost-vdpa-0",))
 
 
 def blocked(owner: str) -> tuple[str, ...]:
-    return (f"the definition is {owner}'s, which rewrites it: change it there, not here",)
+    return (f"the definition belongs to {owner}, which rewrites it: change it there, not here",)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_what_nova_has_no_property_for_is_in_the_rules_words() -> None:
 @pytest.mark.parametrize(
     ("metadata", "goal", "says"),
     [
-        (NOVA, "vdpa", "Nova has a server's NIC on vDPA where its Neutron port is made with"),
-        (NOVA, "vhostuser", "Nova has NICs on vhost-user where Open vSwitch on the compute node"),
+        (NOVA, "vdpa", "Nova puts a server's NIC on vDPA if its Neutron port was created with"),
+        (NOVA, "vhostuser", "Nova puts NICs on vhost-user where Open vSwitch on the compute node"),
         (KUBEVIRT, "vdpa", "KubeVirt decides what its NICs are connected to: change it there."),
         (OVIRT, "vhostuser", "oVirt decides what its NICs are connected to: change it there."),
     ],
@@ -202,7 +202,7 @@ def test_a_manifest_is_changed_in_place_by_audit(tmp_path: Path) -> None:
     options = PlanOptions(unsafe=True)
     found = step(source, options)
     assert (found.owner, found.diff) == ("kubevirt", "")
-    assert why(found) == ("a manifest is KubeVirt's: change it as the route says",)
+    assert why(found) == ("a manifest belongs to KubeVirt: change it as the route describes",)
     unsafe = "" if found.safe else " --include-unsafe"
     assert found.procedure == (
         f"vnicaudit audit --fix{unsafe} '{path}'",

@@ -161,7 +161,7 @@ def test_the_order_is_that_of_the_targets(hosts: dict[str, list[Source | ReadErr
     [
         (
             PlanOptions(domains=frozenset({"a", "nope"})),
-            "no domain of the targets is called 'nope' (--domain)",
+            "no domain in the targets has the name 'nope' (--domain)",
         ),
         (
             PlanOptions(macs=(MAC, "52:54:00:00:00:99")),
@@ -173,9 +173,11 @@ def test_the_order_is_that_of_the_targets(hosts: dict[str, list[Source | ReadErr
         ),
         (
             PlanOptions(domains=frozenset({"x", "y"}), macs=(MAC,)),
-            "no domain of the targets is called 'x' (--domain); no domain of the targets is called "
-            "'y' (--domain); no NIC in the domains that are named has the MAC address "
-            f"{MAC} (--nic)",
+            (
+                "no domain in the targets has the name 'x' (--domain); no domain of the "
+                "targets is called 'y' (--domain); no NIC in the domains that are named has "
+                f"the MAC address {MAC} (--nic)"
+            ),
         ),
     ],
 )
@@ -195,7 +197,7 @@ def test_where_not_all_was_read_it_may_be_there(
     hosts["qemu:///system"] = [named("a"), ReadError("domain 'b': not read: gone")]
     made = plan("qemu:///system", options=PlanOptions(domains=frozenset({"a", "b"})))
     assert len(made.steps) == 1
-    assert made.errors[1] == "no domain of the targets is called 'b' (--domain)"
+    assert made.errors[1] == "no domain in the targets has the name 'b' (--domain)"
 
 
 def test_a_nic_with_nothing_to_change_is_there(hosts: dict[str, list[Source | ReadError]]) -> None:

@@ -85,8 +85,8 @@ def test_a_file_without_domains_is_no_target(text: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as error:
         read(path)
     assert str(error.value) == (
-        f"{path}: there is no domain in it whose NICs could be changed; `vnicaudit audit` says "
-        "what is wrong with it, and --fix puts a configuration right"
+        f"{path}: it has no domain whose NICs could be changed; `vnicaudit audit` shows "
+        "what is wrong with it, and --fix corrects a configuration"
     )
 
 
@@ -143,7 +143,7 @@ def test_standard_input_cannot_be_changed() -> None:
                 SeenFiles(()),
             )
         )
-    assert str(error.value) == "standard input cannot be changed: give a file, or a libvirt URI"
+    assert str(error.value) == "standard input cannot be changed: name a file or a libvirt URI"
 
 
 def test_a_live_host() -> None:

@@ -75,7 +75,7 @@ def test_it_is_well_formed_and_needs_nothing_else(result: BenchResult) -> None:
 def test_the_decision_the_design_and_the_numbers_are_said() -> None:
     said = Page(written("html", single_flip())).said()
     assert "UNDECIDED web-01: after against before the runs do not decide it; 26 min 30 s" in said
-    assert "inconclusive: take the change back (the runs do not" in said
+    assert "inconclusive: roll the change back (the runs do not" in said
     assert "guard rail retransmits is broken the effect is within" in said
     assert "single flip: all runs before the change, then all after it: drift" in said
     assert "goodput 4.12 Gb/s (4.05 to 4.17) 43.7 % of line rate 4.30 Gb/s" in said

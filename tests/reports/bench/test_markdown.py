@@ -40,8 +40,8 @@ def test_the_decision_comes_first() -> None:
         "**UNDECIDED** web-01: after against before, 26 min 30 s, 10 runs, none repeated\n\n"
     )
     assert (
-        "**inconclusive: take the change back** (the runs do not decide it)\n\n"
-        "* guard rail retransmits is broken\n"
+        "**inconclusive: roll the change back** (the runs do not decide it)\n\n* guard "
+        "rail retransmits is broken\n"
     ) in text
     assert "* failed: retransmits, after: 31 times as many as before\n" in text
 

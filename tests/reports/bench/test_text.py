@@ -107,13 +107,13 @@ def test_verbose_lists_guard_rails_and_what_was_found_at_the_endpoints() -> None
 def test_what_was_done_is_said_once_it_is_done() -> None:
     decision = Decision(verdict="regressed", action="roll-back", done="rolled-back")
     text = written("text", replace(two_arms(), decision=decision))
-    assert text.endswith("\nregressed: the change was taken back (worse, beyond chance)\n")
+    assert text.endswith("\nregressed: the change was rolled back (worse, beyond chance)\n")
 
 
 def test_what_did_not_end_says_so() -> None:
     result = two_arms()
     text = written("text", replace(result, run=replace(result.run, finished=None)))
-    assert "time      2026-11-21T10:15:00Z to not finished: it was ended before its time" in text
+    assert "time      2026-11-21T10:15:00Z to not finished: it ended early" in text
 
 
 def test_a_measurement_of_which_nothing_counts() -> None:

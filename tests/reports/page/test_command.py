@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.command import vnicaudit
+from tests.cli.inside import inside as vnicaudit
 from tests.reports.page.decoded import check_markup, decoded
 
 DEMO = Path(__file__).parents[3] / "templates" / "demo" / "host.xml"

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from tests.reports.plan.cloud_samples import PLAN as CLOUD_PLAN
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, MAIL, PLAN
+from tests.shares import examples
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import FileUnit, Plan
 from vnicaudit.reports.plan import json as plan_json
@@ -25,7 +26,7 @@ from vnicaudit.reports.plan.json import from_json, to_json
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 SCHEMA = json.loads((SCHEMAS / "vnicaudit.plan-1.json").read_text("utf-8"))
 FITS = jsonschema.Draft202012Validator(SCHEMA)
-many = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 
 
 def edited(**changes: Any) -> bytes:
@@ -116,8 +117,8 @@ def test_a_step_of_a_cloud_has_no_file() -> None:
     document = json.loads(to_json(CLOUD_PLAN))
     document["steps"][2]["file"] = "a.xml"
     assert refusal(json.dumps(document).encode()) == (
-        "p.json: step 3: a step has a part cloud and no file, or no part cloud: put back what was "
-        "edited, or make a new plan"
+        "p.json: step 3: a step has a part cloud and no file, or no part cloud: undo your "
+        "edits, or make a new plan"
     )
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, FILE, MAIL, NOVA, PLAN
+from tests.shares import examples
 from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import GuestView, Naming, Plan, Step
 from vnicaudit.model.refs import NicRef
@@ -105,7 +106,7 @@ def test_colour_adds_nothing_but_colour() -> None:
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == shown(PLAN)
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow])
 @given(PLANS)
 def test_whatever_a_plan_holds_lines_are_harmless(plan: Plan) -> None:
     text = shown(plan)

@@ -13,6 +13,7 @@ from tests.remedy.planning.units import cloud_of
 from tests.reports.plan.cloud_samples import ALPHA, ASKED, BETA, CLOUD, NOT_PLANNED, OFF, PLAN, WEB
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import PLAN as OF_HOSTS
+from tests.shares import examples
 from vnicaudit.model.plan import Plan, Step
 from vnicaudit.reports.plan.project_table import COLUMNS, projects_table
 from vnicaudit.reports.plan.project_text import MARK, project_text
@@ -170,7 +171,7 @@ def test_a_name_is_no_formula() -> None:
     assert rows[0]["server"] == '\'=HYPERLINK("http://x")'
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow])
 @given(PLANS)
 def test_whatever_a_plan_holds_nothing_breaks_out(plan: Plan) -> None:
     for project in projects(plan):

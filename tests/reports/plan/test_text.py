@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, FILE, LINK, MAIL, MAIL_1, NOT_PLANNED, NOVA, PLAN
+from tests.shares import examples
 from vnicaudit.model.plan import (
     FileUnit,
     GuestView,
@@ -287,7 +288,7 @@ def test_every_width_is_kept_but_for_what_is_copied(width: int, verbose: bool) -
         assert width_of(line) <= width or copied.match(line) or len(words) == 1, line
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(PLANS, st.integers(20, 200), st.booleans())
 def test_whatever_a_plan_holds_lines_are_harmless(plan: Plan, width: int, verbose: bool) -> None:
     text = text_of(plan, Options(width=width, verbose=verbose))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.reports.runs.records import RECORDS
 from tests.reports.runs.samples import RUNS
+from tests.shares import examples
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.reports.runs.json import RunsReport, to_json
 
@@ -35,7 +36,7 @@ def test_no_runs() -> None:
     assert to_json([]) == b'{"schema":"vnicaudit.runs/1",\n"runs":[]}\n'
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(RECORDS, max_size=3))
 def test_any_runs_fit_the_schema(runs: list[RunRecord]) -> None:
     data = to_json(runs)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from tests.reports.runs.records import RECORDS
 from tests.reports.runs.samples import APPLY, BACK, BROKEN, DB, RUNS
+from tests.shares import examples
 from vnicaudit.model.plan import UnitKind
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.reports.runs.text import counts, local_time, render, render_one
@@ -157,7 +158,7 @@ def test_names_cannot_draw_on_the_terminal() -> None:
     assert "    a\\nb\\u202e\n" in text
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(RECORDS, min_size=1, max_size=3), st.integers(20, 200), st.booleans())
 def test_whatever_runs_hold_lines_are_harmless(
     runs: list[RunRecord], width: int, verbose: bool

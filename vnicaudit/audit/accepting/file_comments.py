@@ -16,6 +16,7 @@ from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
+from vnicaudit.model.refs import ConfigRef, Ref
 from vnicaudit.text.comments import MOST_COMMENTS
 
 
@@ -30,6 +31,11 @@ class FileComments:
         self.undecided: set[str] = set()
         """Rules that could not be judged on one of the descriptions."""
         self._first = texts.comments[0]
+        self.from_first = self._first.reporter
+        """The first description of the file was judged, and not only later ones."""
+        is_one = self._first.reporter and self._first.settles
+        self.about: Ref = texts.about if is_one else ConfigRef()
+        """The description that findings about comments name; the file, where it has several."""
         self._on_line: dict[int, list[int]] = {}
         self._of_documents: list[int] = []
         for comment in texts.comments[:MOST_COMMENTS]:
@@ -37,15 +43,15 @@ class FileComments:
             lines = comment.first, comment.last
             entry = own_suppression(dict(comment.entry), place, catalogue, lines)
             if isinstance(entry, str):
-                self.problems.append(stale.invalid(entry, texts.about, place, "comment"))
+                self.problems.append(stale.invalid(entry, self.about, place, "comment"))
             elif entry.expired(today):
-                self.problems.append(stale.expired(entry, texts.about))
+                self.problems.append(stale.expired(entry, self.about))
             else:
                 self._add(entry, lines)
         for comment in texts.comments[MOST_COMMENTS:]:
             problem = f"more than {MOST_COMMENTS:,} in one file; the others are not read"
             place = _place(comment, texts)
-            self.problems.append(stale.invalid(problem, texts.about, place, "comment"))
+            self.problems.append(stale.invalid(problem, self.about, place, "comment"))
 
     def is_of(self, comments: tuple[AcceptingComment, ...]) -> bool:
         """True where these are the comments of a further description of the file."""

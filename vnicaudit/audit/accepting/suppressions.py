@@ -180,16 +180,15 @@ class Suppressor:
         for number, entry in comments.near(audited.findings, own.start):
             if doubt := _doubt(entry, audited, server):
                 if number not in comments.used:
-                    problems.append(stale.invalid(doubt, own.about, entry.location, "comment"))
+                    problems.append(stale.invalid(doubt, comments.about, entry.location, "comment"))
                 comments.used.add(number)
             else:
                 near.append((number, entry))
         audited = _moved(audited, tuple(near), comments.used.add, server)
         comments.undecided |= self._undecided_rules(audited, domain)
-        if first.settles:
-            about = own.about if first.reporter else ConfigRef()
+        if first.settles and comments.from_first:
             problems.extend(
-                stale.unused(entry, about, judged=True)
+                stale.unused(entry, comments.about, judged=True)
                 for entry in comments.unused()
                 if self._selected(entry) and not _covers_any(entry, comments.undecided)
             )

@@ -14,7 +14,7 @@ from vnicaudit.model.nic import DESCRIPTORS, LOG, Behind, NicConfig, RunningNic
 T = TypeVar("T")
 
 NOT_READ = "libvirt reads <driver> only when <model type='virtio'/> is written"
-WHOSE = "{} changes it on this NIC or on another: the running guest's aliases would show it"
+WHOSE = "{} changes it on this NIC or another one: the running guest's aliases would show which"
 NO_MODEL = "depends on the model, which is not known"
 
 

@@ -16,7 +16,7 @@ from vnicaudit.model.kubevirt import MAX_QUEUES, MODELS, REMOVED_BINDINGS, Manif
 from vnicaudit.model.nic import VIRTIO, NicConfig
 
 _RENDERED = "KubeVirt: a template decides; the rendered manifest would show it"
-_NO_RING = "KubeVirt: it has no field for it"
+_NO_RING = "KubeVirt: there is no field for it"
 
 
 def of_manifest(nic: NicConfig, domain: DomainConfig, manifest: Manifest) -> Effective:
@@ -45,8 +45,8 @@ def _model(nic: NicConfig, manifest: Manifest) -> Resolved[str]:
         return _admitted(nic.model, nic.model, "as the interface says", manifest)
     if not manifest.preference_read:
         reason = (
-            f"KubeVirt: the interface names no model, and preference {manifest.preference!r} is "
-            "not here, and would show it"
+            f"KubeVirt: the interface names no model; preference {manifest.preference!r}, which "
+            "is not here, would show it"
         )
         return Resolved(None, None, reason, UNKNOWN)
     if manifest.preferred_model:

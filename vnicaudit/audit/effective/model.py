@@ -70,7 +70,7 @@ def _without_vdpa(program: str, version: Version | None, first: Version) -> str 
     if version is None or version >= first:
         return None
     since = f"{first.major}.{first.minor}"
-    return f"{program} {version} has no type='vdpa', {since} brought it: does not start"
+    return f"{program} {version} has no type='vdpa' (added in {since}): does not start"
 
 
 def _refused_model(emulated: EmulatedNic, model: str | None) -> str | None:

@@ -65,7 +65,7 @@ def _inferred(emulated: EmulatedNic, model: str | None, refusal: str | None) -> 
     if mq is not None and mq.text == MAYBE:
         return Resolved(declared, None, WHOSE.format(mq.by), UNKNOWN)
     if mq is not None and mq.text in ("", "false", "off"):
-        return Resolved(declared, 1, f"{mq.by} takes multiqueue (mq) from the device")
+        return Resolved(declared, 1, f"{mq.by} removes multiqueue (mq) from the device")
     if emulated.nic.actual_type == "vdpa":
         reason = "as declared; QEMU 10 takes the device's own number of queue pairs"
         return Resolved(declared, declared, reason)

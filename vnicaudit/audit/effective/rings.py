@@ -92,7 +92,7 @@ def _ring_by_arguments(declared: int | None, size: int, limit: int) -> Resolved[
     (QEMU before 8.1 cuts it down, later ones do not start)."""
     if size <= limit:
         return Resolved(declared, size, "from QEMU's arguments")
-    reason = f"QEMU was given {size}; its backend has {limit} at most"
+    reason = f"QEMU was started with {size}; the backend supports {limit} at most"
     return Resolved(declared, limit, reason)
 
 

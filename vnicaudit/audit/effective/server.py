@@ -29,12 +29,12 @@ MAX_QUEUES = 256
 _CONF = "nova.conf of its host"
 _TELL = f"{_CONF}, or its libvirt (qemu+ssh://HOST/system), would show it"
 _NOT_SAID = (
-    "Nova does not report what it keeps for this server (it does from 2025.1 on); nova-manage "
+    "Nova does not report what it keeps for this server (it does since 2025.1); nova-manage "
     "image_property show, or its libvirt (qemu+ssh://HOST/system), would show it"
 )
 _CHOSE = (
-    "it may keep virtio from when it was on; nova-manage image_property show, or its libvirt "
-    "(qemu+ssh://HOST/system), would show it"
+    "Nova may still keep virtio from when it was on; nova-manage image_property show, or the "
+    "server's libvirt (qemu+ssh://HOST/system), would show it"
 )
 
 
@@ -86,7 +86,10 @@ def _model_reason(model: str, server: ServerConfig) -> str:
     if server.vif_model != model:
         return f"Nova writes {model} for it, whatever it keeps"
     if server.properties_source == "image":
-        return f"hw_vif_model={model} of its image, which was not changed since the server was made"
+        return (
+            f"hw_vif_model={model} from its image, which has not changed since the server was "
+            "created"
+        )
     return f"Nova keeps hw_vif_model={model} for this server"
 
 
@@ -136,7 +139,7 @@ def _vhost(nic: NicConfig, server: ServerConfig, model: str | None) -> Resolved[
     if model not in VIRTIO:
         return Resolved(None, False, f"{model} is emulated by QEMU; only virtio has vhost")
     if nic.actual_type is None:
-        return Resolved(None, None, "Neutron tells admins only what it is connected to", UNKNOWN)
+        return Resolved(None, None, "Neutron shows only admins what it is connected to", UNKNOWN)
     if nic.actual_type not in TAP_TYPES:
         return Resolved(None, False, f"type='{nic.actual_type}' never uses vhost-net")
     if _option(server, "virt_type") == "qemu":
@@ -205,7 +208,7 @@ def _ring(nic: NicConfig, server: ServerConfig, model: str | None, option: str) 
     if size is None:
         return Resolved(None, DEFAULT_RING, f"{_CONF} sets none: QEMU's default")
     if nic.actual_type is None:
-        return Resolved(size, None, "Neutron tells admins only what it is connected to", UNKNOWN)
+        return Resolved(size, None, "Neutron shows only admins what it is connected to", UNKNOWN)
     return Resolved(size, size, f"{option} in {_CONF}")
 
 

@@ -34,15 +34,15 @@ _PROPERTIES = (
 _SPECS = ("hw:vif_multiqueue_enabled", "hw:virtio_packed_ring", "hw:mem_page_size", "quota:vif_")
 """How the names of extra specs begin that bear on NICs."""
 
-_SET = "nova-manage image_property set may have done that (image_property show would show it)"
+_SET = "nova-manage image_property set may have changed it (image_property show would show it)"
 
 _MULTIQUEUE = (MULTIQUEUE, FLAVOR_WORDS[MULTIQUEUE])
 _PACKED = (PACKED, FLAVOR_WORDS[PACKED])
 
 _IMAGES = {
-    "gone": "it was deleted; what Nova keeps of it counts",
+    "gone": "it was deleted; Nova uses the properties it kept",
     "volume": "the server boots from a volume, and Nova names no image",
-    "unseen": "this user may not see it: its owner, or an admin, could",
+    "unseen": "this user may not see it; its owner or an admin can",
 }
 
 
@@ -67,11 +67,11 @@ def without_definition(server: Server) -> Layer:
         missing = "it is shelved: Nova makes a definition when it is unshelved"
     elif host is None:
         missing = (
-            "give the host it runs on as qemu+ssh://HOST/system; Nova tells admins only which one "
+            "add its host as a target, qemu+ssh://HOST/system; Nova shows only admins which host "
             "that is"
         )
     else:
-        missing = f"give its host as qemu+ssh://{host}/system"
+        missing = f"add its host as a target: qemu+ssh://{host}/system"
     return Layer("libvirt definition", missing=missing)
 
 
@@ -104,7 +104,7 @@ class _Layers:
         """Layer of the server's flavor: its vCPUs and the extra specs that concern NICs."""
         flavor = self._server.flavor
         if flavor is None:
-            return Layer("Flavor", missing="this user may not see it: an admin could")
+            return Layer("Flavor", missing="this user may not see it; an admin can")
         facts = [] if flavor.vcpus is None else [LayerFact("vcpus", str(flavor.vcpus))]
         facts.extend(
             LayerFact(found.name, found.value, self._decides(found.name, found.value))
@@ -133,10 +133,10 @@ class _Layers:
             facts = tuple(self._option(node, option) for option, _value in node.values)
             return Layer(name, node.file, facts)
         if host is None:
-            return Layer(name, missing="Nova tells admins only which host that is")
+            return Layer(name, missing="Nova shows only admins which host that is")
         missing = (
-            f"give nova.conf of {host} as a target, with [DEFAULT] host in it or in a folder "
-            "called so"
+            f"add nova.conf of {host} as a target, with [DEFAULT] host in it, or in a folder "
+            "named after the host"
         )
         return Layer(name, missing=(who and who.unjoined) or missing)
 
@@ -150,7 +150,7 @@ class _Layers:
         if self._server.properties_source == "api" and self._server.property(MODEL) is None:
             facts = (LayerFact(MODEL, "none", note=self._decided_anew()), *facts)
         if self._server.properties_source == "image":
-            name += ", taken from its image, which was not changed since"
+            name += ", taken from its image, which has not changed since"
         return Layer(name, place, facts)
 
     def port(self) -> Layer:
@@ -158,7 +158,7 @@ class _Layers:
         binding = self._binding()
         name = f"Port {self._nic.source}" if self._alone and self._nic.source else "Port"
         if binding == PortBinding():
-            return Layer(name, self._place(), missing="Neutron tells admins only how it is bound")
+            return Layer(name, self._place(), missing="Neutron shows only admins how it is bound")
         facts = [
             LayerFact(word, value)
             for word, value in (
@@ -267,6 +267,6 @@ class _Layers:
     def _unseen(self) -> str:
         server = "ID" if self._domain.cloud is None else self._domain.cloud.id
         return (
-            "Nova says it from 2025.1 (microversion 2.98) on; nova-manage image_property show "
+            "Nova reports it since 2025.1 (microversion 2.98); nova-manage image_property show "
             f"{server} hw_vif_model would show it"
         )

@@ -12,7 +12,7 @@ from vnicaudit.audit.work import Assumptions, AuditWork, NicsAlone
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.refs import Ref, nic_index
+from vnicaudit.model.refs import ConfigRef, Ref, nic_index
 from vnicaudit.model.report import Audited, Explanation, ServerName
 from vnicaudit.model.server import CloudServer
 
@@ -80,8 +80,8 @@ class ExplainWork(NicsAlone):
 
 
 def _regards(about: Ref, nic: Nic) -> bool:
-    """True where ``about`` refers to this NIC, or to the guest that has it."""
-    return nic_index(about) in (nic.index, None)
+    """True where ``about`` refers to this NIC, or to the guest that has it, and not to the file."""
+    return not isinstance(about, ConfigRef) and nic_index(about) in (nic.index, None)
 
 
 def _server(ref: CloudServer | None) -> ServerName | None:

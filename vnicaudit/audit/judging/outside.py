@@ -62,10 +62,10 @@ def outside_rules(
         file = module.__file__ or module.__name__
         if rule_id in found:
             other = found[rule_id].module.__file__
-            raise UsageError(f"{file}: there is a rule {rule_id} already, in {other}")
+            raise UsageError(f"{file}: rule {rule_id} already exists, in {other}")
         if one.listed.name in names:
             name = one.listed.name
-            raise UsageError(f"{file}: name: {name!r} is that of {names[name]}")
+            raise UsageError(f"{file}: name: {name!r} is already the name of {names[name]}")
         names[one.listed.name] = rule_id
         found[rule_id] = one
     return tuple(found[rule_id] for rule_id in sorted(found))
@@ -79,13 +79,13 @@ def refuse_audited(folders: Iterable[str], targets: Iterable[str]) -> None:
         root = _audited_root(folder, targets)
         if root == os.path.realpath(folder) and root not in map(os.path.realpath, targets):
             raise UsageError(
-                f"{OPTION} {folder}: a file in it is audited: rules are code, and are not taken "
+                f"{OPTION} {folder}: a file in it is audited: rules are code, and are not loaded "
                 "from there"
             )
         if root is not None:
             raise UsageError(
-                f"{OPTION} {folder}: it is in {root}, which is audited: rules are code, and "
-                "are not taken from there"
+                f"{OPTION} {folder}: it is in {root}, which is audited: rules are code, and are "
+                "not loaded from there"
             )
 
 
@@ -123,7 +123,7 @@ def rule_files(folder: str) -> list[str]:
     for name in files:
         if not _FILE.fullmatch(name):
             path = os.path.join(folder, name)
-            raise UsageError(f"{path}: a rule's file is called after its id, as acme001.py")
+            raise UsageError(f"{path}: name the file after the rule's id, such as acme001.py")
     return [os.path.join(folder, name) for name in files]
 
 
@@ -131,7 +131,7 @@ def id_of(path: str) -> str:
     """The id of the rule in a file. Raises UsageError for one that is not anybody's to take."""
     rule_id = os.path.splitext(os.path.basename(path))[0].upper()
     if rule_id.startswith(_OURS):
-        raise UsageError(f"{path}: ids of your own begin otherwise than {' or '.join(_OURS)}")
+        raise UsageError(f"{path}: ids of your own rules must not begin with {' or '.join(_OURS)}")
     return rule_id
 
 
@@ -139,7 +139,9 @@ def _in_folders(folders: Iterable[str]) -> Iterator[tuple[ModuleType, str]]:
     for folder in folders:
         files = rule_files(folder)
         if not files:
-            raise UsageError(f"{OPTION} {folder}: there is no rule in it (a file as acme001.py)")
+            raise UsageError(
+                f"{OPTION} {folder}: there is no rule in it (a file such as acme001.py)"
+            )
         _check_own(folder)
         for path in files:
             yield _loaded(path), id_of(path)
@@ -159,7 +161,7 @@ def _check_own(folder: str) -> None:
 def _refuse(path: str, status: os.stat_result) -> None:
     reason = why_not_own(status)
     if reason is not None:
-        raise UsageError(f"{path}: no rules are loaded from there, for it {reason}")
+        raise UsageError(f"{path}: no rules are loaded from there, because it {reason}")
 
 
 def _loaded(path: str) -> ModuleType:
@@ -169,7 +171,7 @@ def _loaded(path: str) -> ModuleType:
         _refuse(path, os.fstat(stream.fileno()))
         source = stream.read(MAX_BYTES + 1)
     if len(source) > MAX_BYTES:
-        raise UsageError(f"{path}: larger than {MAX_BYTES >> 20} MiB, no rule")
+        raise UsageError(f"{path}: larger than {MAX_BYTES >> 20} MiB: not a rule")
     module = ModuleType(f"vnicaudit_rules_from_outside.{id_of(path).lower()}")
     module.__file__ = path
     sys.modules[module.__name__] = module  # where the types of its records are looked up

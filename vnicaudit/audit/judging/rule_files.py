@@ -89,7 +89,7 @@ def rule_in(module: ModuleType) -> Rule:
     file = module.__file__ or module.__name__
     rule: object = getattr(module, "RULE", None)
     if not isinstance(rule, Rule):
-        raise UsageError(f"{file}: RULE is missing, or no Rule of vnicaudit.model.rule")
+        raise UsageError(f"{file}: RULE is missing, or is not a Rule of vnicaudit.model.rule")
     problem = _problem(rule)
     if problem is None and not manual_of(module):
         problem = "the docstring is missing: it is the rule's manual page"
@@ -130,10 +130,10 @@ def _judges_problem(judges: tuple[object, ...]) -> str | None:
         scopes.add(judge.scope)
         for field in ("applies", "check"):
             if not callable(getattr(judge, field)):
-                return f"judges: {field} of {kind} is no function"
+                return f"judges: {field} of {kind} is not a function"
         needs: object = judge.needs
         if not isinstance(needs, tuple) or not all(isinstance(need, Fact) for need in needs):
-            return f"judges: needs of {kind} is no tuple of facts"
+            return f"judges: needs of {kind} is not a tuple of facts"
     return None
 
 

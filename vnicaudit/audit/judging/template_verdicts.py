@@ -41,9 +41,9 @@ def not_filled_in(domain: Domain) -> Iterator[Skipped]:
             rule = EVERY_RULE if none else ALL_BUT_THE_MODEL
             yield Skipped(rule, domain.ref_of(nic), _needs(", ".join(names)))
     if "inserted" in domain.declared.unseen:
-        besides = "which NICs there are besides"
+        besides = "which other NICs there are"
         if domain.declared.is_command_line:
-            needs = f"what the shell makes of {domain.template!r}: {besides}"
+            needs = f"how the shell expands {domain.template!r}: {besides}"
         else:
             needs = _needs(besides)
         yield Skipped(EVERY_RULE, domain.ref, needs)

@@ -27,8 +27,8 @@ _QUIET = {
 """Nobody is asked, nothing is fetched, and the index is written where that cannot be avoided."""
 _PROGRAMS = ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND")
 _TRUST = (
-    " (it belongs to another user: if you trust it all the same, name it in the setting "
-    "safe.directory of Git, git config --global --add safe.directory FOLDER)"
+    " (it belongs to another user: if you trust it, run git config --global --add safe.directory "
+    "FOLDER)"
 )
 _MODULE = "160000 "
 """The mode of a submodule in the index. git would run in it by its own settings to see what was
@@ -88,7 +88,7 @@ def _merge_base(top: str, revision: str) -> str:
     head = _commit(top, "HEAD")
     if commit is None or head is None:
         what = repr(revision) if commit is None else "HEAD"
-        raise UsageError(f"--changed-since: {what} is no commit of {top}{_shallow(top)}")
+        raise UsageError(f"--changed-since: {what} is not a commit in {top}{_shallow(top)}")
     result = _run(top, "merge-base", commit, head)
     if result.returncode != 0:
         raise UsageError(
@@ -119,7 +119,7 @@ def _shallow(top: str) -> str:
     clone."""
     if _git(top, "rev-parse", "--is-shallow-repository").strip() != "true":
         return ""
-    return "; this clone is shallow: fetch the whole history (git fetch --unshallow)"
+    return "; this is a shallow clone: fetch its whole history (git fetch --unshallow)"
 
 
 def _git(folder: str, *arguments: str) -> str:

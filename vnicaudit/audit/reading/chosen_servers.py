@@ -35,11 +35,11 @@ _VOLUME = "volume"
 """``image_state`` of a server whose image nobody tells."""
 
 _WHAT = {
-    "project": "is of a project of that name or id",
-    "host": "is on a host of that name",
-    "zone": "is in an availability zone of that name",
-    "aggregate": "is on a host of an aggregate of that name",
-    "image": "was made of an image of that name or id",
+    "project": "belongs to a project with that name or id",
+    "host": "is on a host with that name",
+    "zone": "is in an availability zone with that name",
+    "aggregate": "is on a host in an aggregate with that name",
+    "image": "was created from an image with that name or id",
 }
 
 
@@ -119,22 +119,27 @@ class ServerSelection:
         if not self._wanted or self._refused:
             return []
         found = [
-            f"--{kind} {value}: no server that is shown to this user {_WHAT[kind]}"
-            f"{self._suggestion(kind, value)}"
+            (
+                f"--{kind} {value}: no server visible to this user "
+                f"{_WHAT[kind]}{self._suggestion(kind, value)}"
+            )
             for kind, values in self._wanted.items()
             for value in values
             if (kind, value) not in self._met
         ]
         if not found and not self._any:
-            found.append(f"{self._words}: no server is all of that: nothing was chosen")
+            found.append(f"{self._words}: no server matches all of these")
         return found
 
     def ambiguous(self) -> list[str]:
         """Names that are of several projects of one cloud, a sentence each: Keystone lets each
         domain have one of that name, and they may be of different customers."""
         return [
-            f"--project {name}: {target} has {len(ids)} projects of that name, of which servers "
-            f"are shown ({_some_ids(ids)}): name those that are meant by their ids"
+            (
+                f"--project {name}: {target} has {len(ids)} projects with that name and "
+                f"with visible servers ({_some_ids(ids)}): name the ones you mean by "
+                "their ids"
+            )
             for (target, name), ids in self._projects.items()
             if len(ids) > 1
         ]
@@ -174,14 +179,14 @@ class ServerSelection:
         if not kinds:
             return ""
         return (
-            "the hosts of servers are shown to an admin only, not to this user: "
-            f"{kinds} cannot be applied"
+            f"only an admin can see the hosts of servers, and this user cannot: {kinds} cannot be "
+            "used"
         )
 
     def _suggestion(self, kind: str, value: str) -> str:
         if close := closest(value, sorted(self._known[kind])):
             return f"; did you mean {close}?"
-        return " (aggregates are shown to an admin)" if kind == "aggregate" else ""
+        return " (only an admin can see aggregates)" if kind == "aggregate" else ""
 
 
 class _CloudSelection:
@@ -241,10 +246,10 @@ class _CloudSelection:
         ]
         down = ""
         if self._down:
-            down = f"; {self._down:,} of them cannot be told: their cell is down"
+            down = f"; {self._down:,} of them could not be checked, because their cell is down"
         if self._by_image and self._volumes:
             down += (
-                f"; {self._volumes:,} that were left out boot from a volume, of which Nova names "
+                f"; {self._volumes:,} of those left out boot from a volume, for which Nova names "
                 "no image"
             )
         return f"{words}: {', '.join(parts)}; the others were left out and not judged{down}"

@@ -189,7 +189,7 @@ def _read_pipe(descriptor: int, path: str) -> bytes:
             if poll.poll(PIPE_PATIENCE * 1000):
                 continue
             raise TargetError(
-                f"a pipe that stayed silent for {PIPE_PATIENCE:.0f} s", file=path
+                f"a pipe that sent nothing for {PIPE_PATIENCE:.0f} s", file=path
             ) from None
         if not part:
             return b"".join(parts)

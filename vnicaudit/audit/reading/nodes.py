@@ -60,14 +60,14 @@ class NodesByHost:
         clouds = self._met.get(host, ())
         if len(clouds) > 1:
             return (
-                f"{', '.join(sorted(clouds))} each have a host called {host}, and whose nova.conf "
-                "that is is not known: give one cloud at a time"
+                f"{', '.join(sorted(clouds))} each have a host named {host}, so it is unclear "
+                "whose nova.conf this is: name one cloud at a time"
             )
         if host in self._labels:
-            return f"several nova.conf are of {host}, and say different things"
+            return f"several different nova.conf belong to {host}"
         return (
-            f"{self._nodes_read(host)} not this host's ({host}): [DEFAULT] host in it, or else its "
-            "folder, has to have just this name"
+            f"{self._nodes_read(host)} not for this host ({host}): [DEFAULT] host in the file, or "
+            "else its folder, must have exactly this name"
         )
 
     def _nodes_read(self, host: str) -> str:
@@ -112,8 +112,11 @@ class NodesByHost:
             more = "" if number == 1 else f" (and {number - 1} more)"
             yield (
                 target,
-                f"{first[target]}{more}: not joined with the servers of its host, as it is not "
-                "known which one that is: neither [DEFAULT] host nor its path names one of them",
+                (
+                    f"{first[target]}{more}: not used for the servers of its host, "
+                    "because the host is unknown: neither [DEFAULT] host nor its path "
+                    "names one of the hosts"
+                ),
             )
 
     def ambiguous_hosts(self) -> Iterator[tuple[str, str]]:
@@ -123,9 +126,11 @@ class NodesByHost:
             if len(clouds) > 1:
                 yield (
                     node.target,
-                    f"{node.files[0]}: not joined with the servers of its host: "
-                    f"{', '.join(sorted(clouds))} each have a host called {_node_name(node)}; give "
-                    "one cloud at a time",
+                    (
+                        f"{node.files[0]}: not used for the servers of its host, because "
+                        f"{', '.join(sorted(clouds))} each have a host named {_node_name(node)}; "
+                        "name one cloud at a time"
+                    ),
                 )
 
     def _is_joined(self, node: SiteNode) -> bool:

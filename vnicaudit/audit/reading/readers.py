@@ -45,4 +45,4 @@ def unrecognised_reason(kinds: FileKinds, data: bytes) -> str:
 
 def nothing_in(kind: FileKind) -> str:
     """The error for a file of this kind that holds nothing of what is judged."""
-    return f"recognised as {kind.name}, but there is nothing in it to judge: no {kind.looks_for}"
+    return f"recognised as {kind.name}, but it contains nothing to judge: no {kind.looks_for}"

@@ -124,6 +124,6 @@ def _note(other: str, counts: Counter[_Kind], done: str) -> str:
     if counts["server"]:
         return f"the same cloud as {other}: {objects} are in both, {done} once"
     return (
-        f"{objects} {'is' if counts.total() == 1 else 'are'} in {other} too, {done} once; whether "
-        f"it is the same cloud is not known for certain, so flavors are {done} of both"
+        f"{objects} {'is' if counts.total() == 1 else 'are'} in {other} too, {done} once; this "
+        f"may not be the same cloud, so flavors are {done} for both"
     )

@@ -68,7 +68,7 @@ class TargetKind(NamedTuple):
         Callable[[str, LiveOptions], Iterator[Host | LiveDefinition | ReadError]] | None
     ) = None
     """What runs there with its persistent definitions, which can be changed; None: it has none."""
-    not_planned: str = "nothing here plans changes of targets of this kind"
+    not_planned: str = "changes cannot be planned for this kind of target"
     """Why there is no plan for such a target, and what to give instead, where none plans it."""
     cloud: Callable[[str, LiveOptions], CloudReading] | None = None
     """All that is in a cloud, whose servers are joined with what runs; None: it is none."""
@@ -88,7 +88,7 @@ def target_of(name: str, kinds: Iterable[TargetKind]) -> Target:
         return Target(name, "stdin")
     if name.startswith(_LATER):
         raise UsageError(
-            f"{name}: targets of this kind are not read yet; give domain XML, a libvirt URI, "
+            f"{name}: this kind of target is not supported; use domain XML, a libvirt URI, "
             "openstack:CLOUD, QEMU command lines or nova.conf"
         )
     for kind in kinds:
@@ -202,4 +202,4 @@ def _listing(folder: str) -> _Listing:
 
 def _unreachable(entry: os.DirEntry[str], error: OSError) -> str:
     reason = error.strerror or str(error)
-    return f"a link that leads nowhere: {reason}" if entry.is_symlink() else reason
+    return f"a broken link: {reason}" if entry.is_symlink() else reason

@@ -182,7 +182,7 @@ def _text(path: str) -> str:
     with as_usage_error(path), open_regular(path) as stream:
         data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise UsageError(f"{path}: larger than {MAX_BYTES >> 20} MiB, no settings file")
+        raise UsageError(f"{path}: larger than {MAX_BYTES >> 20} MiB: not a settings file")
     try:
         return data.decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:

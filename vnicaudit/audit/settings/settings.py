@@ -191,7 +191,7 @@ def _check_nova_release(source: SettingsFile, name: str | None) -> None:
 
     if release_of(name) is None:
         known = f"{releases()[0]} to {releases()[-1]}"
-        message = f"nova-release: {name!r} is no release of Nova from {known}"
+        message = f"nova-release: unknown Nova release {name!r} (known: {known})"
         raise source.error(message, "nova-release")
 
 

@@ -18,7 +18,7 @@ from vnicaudit.bench.endpoints.names import is_host_name, resolved_at
 from vnicaudit.bench.endpoints.reach.transport import Interfaces
 from vnicaudit.errors import EndpointError, UsageError
 
-_GIVE = "say it behind its URL: ?address=IP"
+_GIVE = "append it to the URL: ?address=IP"
 _ROUTES_SCRIPT = (
     "ip -j route show >/dev/null 2>&1 || exit 3; for to; do "
     """way=$(ip -j route get "$to" 2>/dev/null) || way='[]'; printf '%s\\n' "$way"; done"""
@@ -62,8 +62,8 @@ def _of_target(target: Endpoint) -> list[HeldAddress]:
     if listed is not None:
         return held_addresses_of(listed)
     raise EndpointError(
-        f"{target.url} cannot list its addresses (`{' '.join(ADDRESSES)}` of iproute2 4.17 or later"
-        f" does): install iproute2, or {_GIVE}"
+        f"{target.url} cannot list its addresses (that needs `{' '.join(ADDRESSES)}` of iproute2 "
+        f"4.17 or later): install iproute2, or {_GIVE}"
     )
 
 
@@ -109,8 +109,6 @@ def _only(best: Sequence[str], target: Endpoint, peer: Endpoint) -> str:
     if len(best) == 1:
         return best[0]
     if not best:
-        raise EndpointError(
-            f"{peer.url} reaches no address of {target.url} that was found: {_GIVE}"
-        )
+        raise EndpointError(f"{peer.url} cannot reach any known address of {target.url}: {_GIVE}")
     shown = ", ".join(best[:_SHOWN_MAX]) + (", …" if len(best) > _SHOWN_MAX else "")
     raise UsageError(f"{target.url} has several addresses ({shown}): {_GIVE}")

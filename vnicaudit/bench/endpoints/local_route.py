@@ -19,14 +19,14 @@ def refuse_local_route(target: Endpoint, peer: Endpoint, address: str, *, one_ke
         return
     if one_kernel and _printed(target, *_NAMESPACE) == _printed(peer, *_NAMESPACE) != "":
         raise UsageError(
-            f"{target.url} and {peer.url} are in one network namespace: what is sent from one to "
-            "the other takes loopback and no NIC. Let the load come from another machine or "
-            "namespace, or say ?address=127.0.0.1 behind the target's URL to measure loopback"
+            f"{target.url} and {peer.url} are in the same network namespace: traffic between them "
+            "uses loopback, not a NIC. Send the load from another machine or namespace, or "
+            "append ?address=127.0.0.1 to the target's URL to measure loopback"
         )
     if _printed(peer, "ip", "-o", "route", "get", address).startswith("local "):
         raise UsageError(
             f"{peer.url}: {address} is an address of this end itself (its route is local), so the "
-            f"load would never leave it: say the address of {target.url} behind its URL: "
+            f"load would never leave it: append the address of {target.url} to its URL: "
             "?address=IP"
         )
 

@@ -15,7 +15,7 @@ _NAME = re.compile(rf"(?:{_LABEL}\.)*(?=[A-Za-z0-9_-]*[A-Za-z]){_LABEL}\.?")
 """The last label has a letter, else it is an address that is wrong."""
 _SECONDS = 30.0
 _MOST = 8
-_GIVE = "say the address behind its URL: ?address=IP"
+_GIVE = "append the address to the URL: ?address=IP"
 
 
 def is_host_name(text: str) -> bool:
@@ -33,13 +33,15 @@ def resolved_at(endpoint: Endpoint, name: str) -> str:
     if not found:
         said = one_line(ran.stderr)
         why = f" ({said})" if said else ""
-        raise EndpointError(f"{endpoint.url} finds no address of {name!r}{why}: {_GIVE}")
+        raise EndpointError(f"{endpoint.url} cannot resolve {name!r}{why}: {_GIVE}")
     best = [one for one in found if (":" in one) == all(":" in each for each in found)]
     if len(best) > 1:
         shown = ", ".join(best[:_MOST]) + (", …" if len(best) > _MOST else "")
         raise UsageError(f"{name!r} has several addresses at {endpoint.url} ({shown}): {_GIVE}")
     if ip_address(best[0]).is_loopback:
-        raise UsageError(f"at {endpoint.url}, {name!r} is {best[0]}, that end itself: {_GIVE}")
+        raise UsageError(
+            f"at {endpoint.url}, {name!r} is {best[0]}, which is that end itself: {_GIVE}"
+        )
     return best[0]
 
 

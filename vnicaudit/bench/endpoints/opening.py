@@ -62,7 +62,7 @@ def address_option(url: str) -> str | None:
         return str(ip_address(text))
     except ValueError:
         raise UsageError(
-            f"{url}: {ADDRESS}= is an IP address or a host name, not {text!r}"
+            f"{url}: {ADDRESS}= must be an IP address or a host name, not {text!r}"
         ) from None
 
 
@@ -70,17 +70,19 @@ def parse(url: str) -> EndpointUrl:
     """Take a URL apart. Raises UsageError where it is none."""
     scheme = url.partition("?")[0].partition("://")[0]
     if scheme not in schemes() or ("://" not in url and scheme != _NAMELESS):
-        raise UsageError(f"{url!r} is no endpoint; there are {', '.join(forms())}")
+        raise UsageError(f"invalid endpoint {url!r}; supported forms: {', '.join(forms())}")
     parts, module = _split(url), load(scheme)
     if parts.password is not None:  # not repeated here
-        raise UsageError(f"{scheme}:// takes no password, others could read it: use keys")
+        raise UsageError(
+            f"{scheme}:// does not accept a password, which others could read: use keys"
+        )
     if parts.path not in ("", "/", _NAMELESS) or parts.fragment:
-        raise UsageError(f"{url}: nothing but options may follow the name; it is {module.FORM}")
+        raise UsageError(f"{url}: only options may follow the name; expected {module.FORM}")
     options = _options(parts.query, url)
     options.pop(ADDRESS, None)
     for option in options.keys() - set(module.OPTIONS):
         known = ", ".join(sorted((ADDRESS, *module.OPTIONS)))
-        raise UsageError(f"{url}: {scheme}:// has no option {option!r}; there are {known}")
+        raise UsageError(f"{url}: {scheme}:// has no option {option!r}; use {known}")
     return EndpointUrl(url, scheme, unquote(parts.netloc), options)
 
 
@@ -103,7 +105,7 @@ def _split(url: str) -> SplitResult:
     try:
         return urlsplit(url)
     except ValueError as error:
-        raise UsageError(f"{url!r} is no URL: {error}") from None
+        raise UsageError(f"{url!r} is not a URL: {error}") from None
 
 
 def _options(query: str, url: str) -> dict[str, str]:
@@ -112,6 +114,6 @@ def _options(query: str, url: str) -> dict[str, str]:
     for pair in filter(None, query.split("&")):
         name, sign, value = pair.partition("=")
         if not sign or name in options:
-            raise UsageError(f"{url}: options are NAME=VALUE, each once, with & between")
+            raise UsageError(f"{url}: write options as NAME=VALUE, each once, separated by &")
         options[name] = unquote(value)
     return options

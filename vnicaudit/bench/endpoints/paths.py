@@ -31,13 +31,13 @@ def parse_path(text: str) -> PathOption:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise UsageError(f"{text!r} is no path: not UTF-8") from None
+        raise UsageError(f"{text!r} is not a path: not UTF-8") from None
     name, rest = _split_name(text)
     target, comma, peer = rest.partition(",")
     if not target or (comma and not peer) or "," in peer:
         raise UsageError(
-            f"{text!r} is no path: [NAME=]TARGET[,PEER], as in agent://web01,local or "
-            "vm=ssh://root@192.0.2.7,ssh://root@192.0.2.9; a comma in a URL is %2C"
+            f"{text!r} is not a path: expected [NAME=]TARGET[,PEER], as in agent://web01,local or "
+            "vm=ssh://root@192.0.2.7,ssh://root@192.0.2.9; write a comma in a URL as %2C"
         )
     path = PathOption(name, target, peer or "local")
     for url in (path.target, path.peer):
@@ -51,7 +51,7 @@ def parse_paths(texts: tuple[str, ...]) -> tuple[PathOption, ...]:
     paths = [path._replace(name=path.name or _short(path.target)) for path in found]
     for path in paths:
         if [one.name for one in paths].count(path.name) > 1:
-            raise UsageError(f"two paths are called {path.name!r}: give them names, as in vm=…")
+            raise UsageError(f"two paths have the name {path.name!r}: name them, as in vm=…")
     return tuple(paths)
 
 
@@ -96,7 +96,7 @@ def _split_name(text: str) -> tuple[str, str]:
         return "", text
     if _NAME.fullmatch(found[1]) is None:
         raise UsageError(
-            f"{found[1]!r} is no name for a path: it is letters, digits, _ . -, 40 at most"
+            f"{found[1]!r} is not a name for a path: use letters, digits, _ . -, 40 at most"
         )
     return found[1], text[found.end() :]
 

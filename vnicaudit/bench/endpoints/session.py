@@ -105,7 +105,7 @@ class Program:
         for number in range(1, -(-size // BLOCK)):
             if time.monotonic() > end:
                 raise EndpointError(
-                    f"{self._session.url}: the output of {self._argv[0]} was not read in "
+                    f"{self._session.url}: the output of {self._argv[0]} could not be read within "
                     f"{_READ_SECONDS:g} s"
                 )
             pieces.append(self._session.ask("read", self._number, which, str(number)).data[:BLOCK])
@@ -179,7 +179,7 @@ class EndpointSession:
             text = base64.b64encode(block).decode()
             status = self.ask("put", name, text, "more" if number else "new")
         if status.stdout != len(data):
-            raise EndpointError(f"{self.url}: {name} did not arrive there whole")
+            raise EndpointError(f"{self.url}: {name} did not arrive there complete")
         return f"{self.folder}/files/{name}"
 
     def interfaces(self) -> list[GuestInterface] | None:

@@ -72,7 +72,7 @@ class Supervisor:
         words = ("sh", "-c", _BRING, "sh", text, f"{self._lease:.2f}")
         folder = self._understood(words, seconds).state
         if _FOLDER.fullmatch(folder) is None:
-            raise EndpointError(f"{self._url}: unusable as a place for files: {excerpt(folder)}")
+            raise EndpointError(f"{self._url}: files cannot be stored there: {excerpt(folder)}")
         self.folder = folder
 
     def ask(self, verb: str, *words: str, seconds: float) -> Status:
@@ -81,8 +81,8 @@ class Supervisor:
         status = self._understood(("sh", "-c", _ASK, path, verb, *words), seconds)
         if status.state == "gone" and verb != "end":
             raise EndpointError(
-                f"{self._url}: what was begun there is gone: for {self._lease:g} s it was out of"
-                " reach, or it was restarted"
+                f"{self._url}: the programs started there are gone: it was unreachable for "
+                f"{self._lease:g} s, or was restarted"
             )
         return status
 

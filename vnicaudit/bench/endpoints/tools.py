@@ -29,7 +29,7 @@ def missing_tools(endpoint: Endpoint, tools: Sequence[RequiredTool]) -> tuple[Re
         return ()
     ran = endpoint.run(["sh", "-c", _MISSING_SCRIPT, "sh", *(tool.program for tool in tools)])
     if ran.code != 0:
-        raise EndpointError(f"{endpoint.url}: cannot say which programs are there")
+        raise EndpointError(f"{endpoint.url}: cannot check which programs are installed there")
     absent = set(ran.stdout.split())
     return tuple(tool for tool in tools if tool.program in absent)
 

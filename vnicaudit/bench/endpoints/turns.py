@@ -67,17 +67,17 @@ def _wait_for_turn(endpoint: TakesTurns, url: str, say: Say, until: float, pause
     while True:
         state = endpoint.take_turn(f"{_OURS}.{secrets.token_hex(4)} {who}")
         if state.held is None:
-            say(f"other measurements at {url} would not be noticed: no lock can be taken there")
+            say(f"{url} cannot be locked, so other measurements there would go unnoticed")
         if state.held is not False or any(one.startswith(_OURS) for one in state.by):
             return
         holder = _holder(state)
         if time.monotonic() >= until:
             raise BusyError(
-                f"{url}: another measurement is still running there ({holder}): wait for its end, "
-                "or end it"
+                f"{url}: another measurement is still running there ({holder}): wait for it to "
+                "end, or stop it"
             )
         if not told:
-            say(f"waits for its turn at {url}: another measurement is running ({holder})")
+            say(f"waiting for {url}: another measurement is running there ({holder})")
             told = True
         time.sleep(min(pause, max(0.0, until - time.monotonic())))
 
@@ -85,4 +85,4 @@ def _wait_for_turn(endpoint: TakesTurns, url: str, say: Say, until: float, pause
 def _holder(state: TurnState) -> str:
     """Who has it, without the word that is for its own process."""
     seen = [one_line(one).partition(" ")[2][:_SHOWN] for one in state.by]
-    return "; ".join(filter(None, seen)) or "by whom cannot be seen"
+    return "; ".join(filter(None, seen)) or "its owner is not visible"

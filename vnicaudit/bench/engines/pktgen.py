@@ -102,11 +102,11 @@ def measurement_of(workload: Workload, count: PacketCount, raw: Sequence[Ran]) -
     """The result in the metrics' units. Raises SilenceError where nothing arrived."""
     sent, received = count
     if received <= 0:
-        raise SilenceError(f"nothing of {sent.sent} packets arrived")
+        raise SilenceError(f"none of {sent.sent} packets arrived")
     if received > _FOREIGN * sent.sent:
         raise MeasureError(
-            f"the receiving NIC counted {received} packets, and {sent.sent} were sent: others use "
-            "it, and what is theirs cannot be told"
+            f"the receiving NIC counted {received} packets, but {sent.sent} were sent: it carries "
+            "other traffic too, which cannot be told apart"
         )
     loss = max(100 * (1 - received / sent.sent), 0.0)
     offered = sent.sent / sent.seconds
@@ -143,7 +143,7 @@ def _send(workload: Workload, line: Wire, seconds: int, raw: list[Ran]) -> SentF
     ran = line.sender.start(argv, seconds=seconds + _SLACK).wait(seconds + _SLACK)
     raw.append(ran)
     if ran.code != 0:
-        raise MeasureError(f"pktgen at {line.sender.url} did not end well: {ran.stderr[-200:]}")
+        raise MeasureError(f"pktgen at {line.sender.url} failed: {ran.stderr[-200:]}")
     return report.sent_frames(ran.stdout, workload.connections)
 
 

@@ -118,7 +118,7 @@ def clock(sections: Sequence[Section]) -> BootTime:
     """The clock in the sections of :data:`CLOCK`. Raises MeasureError."""
     uptime = _UPTIME.fullmatch(text_of(sections, "uptime"))
     if uptime is None:
-        raise MeasureError("/proc/uptime is not what Linux writes")
+        raise MeasureError("/proc/uptime is not in Linux's format")
     per_second = text_of(sections, "ticks").strip()
     known = int(per_second) if re.fullmatch(r"[1-9][0-9]{0,5}", per_second) else USER_HZ
     return BootTime(float(uptime[1]), known, text_of(sections, "boot").strip())
@@ -128,7 +128,7 @@ def ticks(line: str) -> Ticks:
     """The first line of ``/proc/stat``. Raises MeasureError."""
     found = _STAT.fullmatch(line)
     if found is None:
-        raise MeasureError("/proc/stat is not what Linux writes")
+        raise MeasureError("/proc/stat is not in Linux's format")
     return Ticks(*(int(number) for number in found[1].split()[:8]))
 
 

@@ -41,7 +41,7 @@ def process(line: str) -> Process:
     """One line. Raises MeasureError."""
     found = _FIRST.fullmatch(line)
     if found is None:
-        raise MeasureError("/proc/PID/stat is not what Linux writes")
+        raise MeasureError("/proc/PID/stat is not in Linux's format")
     # from the fourth on: ppid 0, flags 5, utime 10, stime 11, starttime 18
     numbers = [int(number) for number in found[3].split()]
     return Process(
@@ -138,4 +138,4 @@ def _section_text(sections: Sequence[Section], name: str) -> str:
     for section in sections:
         if section.name == name:
             return section.text
-    raise MeasureError("a process ended while it was looked at")
+    raise MeasureError("a process ended while it was being read")

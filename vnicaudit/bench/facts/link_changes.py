@@ -32,7 +32,7 @@ def _differences(first: Setup, later: Setup, *, changed_here: bool) -> Iterator[
     for name in sorted(first.facts.keys() & later.facts.keys()):
         told = name in _WITH_ANOTHER_DRIVER if changed_here and another else _is_of_link(name)
         if told and first.facts[name] != later.facts[name]:
-            yield f"{name} was {first.facts[name]} and is {later.facts[name]}"
+            yield f"{name} changed from {first.facts[name]} to {later.facts[name]}"
 
 
 def _is_of_link(name: str) -> bool:

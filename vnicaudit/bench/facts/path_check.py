@@ -107,12 +107,12 @@ def check_path(
         return PathFinding(unchecked=_NO_NIC[end])
     counted = counted_between(before, after)
     if named not in counted:
-        return PathFinding(unchecked=f"{named} was not there all the time")
+        return PathFinding(unchecked=f"{named} did not exist the whole time")
     own = NicBytes(end, named, counted[named])
     if payload is None or payload < LEAST_PAYLOAD or own.bytes >= LEAST_SHARE * payload:
         return PathFinding((own,))
     if may_have_wrapped(after, payload):
-        return PathFinding((own,), "its counters may have wrapped")
+        return PathFinding((own,), "its counters may have wrapped around")
     look = read_lagged(named)
     if look is None:
         return PathFinding((own,), "the counters of its NICs cannot be read")
@@ -120,8 +120,8 @@ def check_path(
 
 
 _NO_NIC: Mapping[End, str] = {
-    "target": "no NIC there has the address (or several have it)",
-    "peer": "its route to the target is not known",
+    "target": "the address is not on exactly one NIC there",
+    "peer": "its route to the target is unknown",
 }
 
 
@@ -134,7 +134,7 @@ def _finding(
     if own.bytes >= LEAST_SHARE * payload:
         return PathFinding((own,))
     if look.held_only:
-        return PathFinding((own,), f"the address is on {own.nic}, which carries nothing itself")
+        return PathFinding((own,), f"the address is on {own.nic}, which carries no traffic itself")
     others = sorted(
         (NicBytes(own.end, name, count, is_subject=False)
          for name, count in counted.items()
@@ -142,7 +142,7 @@ def _finding(
         key=lambda nic: -nic.bytes,
     )[:_SHOWN]  # fmt: skip
     if not others or others[0].bytes < missing / 2:
-        return PathFinding((own,), "no NIC there counted the payload")
+        return PathFinding((own,), "no NIC there counted as many bytes as the payload")
     return PathFinding((own, *others))
 
 

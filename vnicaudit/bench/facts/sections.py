@@ -67,7 +67,7 @@ def split(text: str, separator: str) -> tuple[Section, ...]:
     first, *pieces = f"\n{text}".split(f"\n{separator} ")
     found = [_section(piece) for piece in pieces]
     if first.strip() or not found or found[-1] != Section("end", ""):
-        raise MeasureError("what was printed about an endpoint is not complete")
+        raise MeasureError("the facts printed by an endpoint are incomplete")
     return tuple(_with_codes(found[:-1]))
 
 

@@ -77,7 +77,7 @@ def setup_of(
         return Setup(endpoint.url, unknown={"all": str(error)})
     wanted = address or towards
     if wanted is not None and all(section.name != "nic" for section in sections):
-        unknown["nic"] = f"no interface there has {wanted}, or is on the way to it"
+        unknown["nic"] = f"no interface there has {wanted}, or leads to it"
     return Setup(endpoint.url, facts, unknown)
 
 
@@ -95,7 +95,7 @@ def facts_and_reasons(sections: Sequence[Section]) -> tuple[dict[str, str], dict
 
 def _why_unknown(section: Section) -> str:
     if section.code is None:
-        return "what was printed is too long"
+        return "its output is too long"
     missing = _MISSING.search(section.text[:500])
     if section.code == 127 and missing is not None:
         return f"{missing[1]} is not installed"
@@ -157,7 +157,7 @@ def host_setup_of(endpoint: Endpoint, guest: GuestProcess | None) -> Setup:
         facts, unknown = {}, {"qemu": str(error)}
     facts |= _vhost(endpoint, guest)
     if "vhost" not in facts:
-        unknown["vhost"] = "no vhost worker is seen"
+        unknown["vhost"] = "no vhost worker was found"
     return Setup(endpoint.url, {**base.facts, **facts}, {**base.unknown, **unknown})
 
 
@@ -166,17 +166,17 @@ def _of_guest(sections: Sequence[Section]) -> tuple[dict[str, str], dict[str, st
     facts, unknown = facts_and_reasons([section for section in sections if section.name in ours])
     for name in ours:
         if name not in facts:
-            unknown.setdefault(name, "its program is not where the system keeps programs")
+            unknown.setdefault(name, "its program is not in a system folder")
     threads = next((each for each in sections if each.name == "threads"), None)
     cpus = affinity(threads.text) if threads is not None and threads.code == 0 else ""
     if cpus:
         facts["qemu.cpus"] = cpus
     else:
-        unknown["qemu.cpus"] = "its threads cannot be looked at"
+        unknown["qemu.cpus"] = "its threads cannot be read"
     if any(each.name.startswith("group ") for each in sections):
         facts["qemu.cpu_quota"] = quotas(sections)
     else:
-        unknown["qemu.cpu_quota"] = "its cgroups cannot be looked at"
+        unknown["qemu.cpu_quota"] = "its cgroups cannot be read"
     return facts, unknown
 
 

@@ -67,8 +67,8 @@ def _steal_doubts(covariates: Covariates, limits: ValidityLimits) -> Iterator[Do
     if throttled is not None and throttled > limits.throttled:
         yield Doubt(
             "throttled",
-            f"a CPU quota (cgroup) held an end back for {throttled:.3g} % of the run, "
-            f"more than {limits.throttled:g} %",
+            f"a CPU quota (cgroup) throttled an end for {throttled:.3g} % of the run, more than "
+            f"{limits.throttled:g} %",
         )
 
 
@@ -125,9 +125,9 @@ def _elsewhere(covariates: Covariates) -> Iterator[Doubt]:
             carried = ", ".join(f"{nic.nic} {bytes_words(nic.bytes)}" for nic in others)
             yield Doubt(
                 "wrong-path",
-                f"the payload of {bytes_words(covariates.payload or 0)} took another NIC of the "
-                f"{end}: {carried}, but {own.nic}, which the result is about, "
-                f"{bytes_words(own.bytes)}",
+                f"the payload of {bytes_words(covariates.payload or 0)} went through another NIC "
+                f"of the {end}: {carried}, but only {bytes_words(own.bytes)} through {own.nic}, "
+                "which the result is about",
             )
 
 

@@ -34,7 +34,7 @@ def after(ends: Ends, path: Path, before: str) -> GuardRail:
     except MeasureError as error:
         return GuardRail("addresses", path.name, "unknown", str(error))
     if not before:
-        detail = "not known how it was before"
+        detail = "its state before is unknown"
         return GuardRail("addresses", path.name, "unknown", detail)
     was = json_as(before, AddressState)
     gone = [*_missing("address", was.addresses, now.addresses)]

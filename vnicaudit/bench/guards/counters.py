@@ -53,7 +53,7 @@ def counters(text: str) -> dict[str, Counters]:
     for line in text[head.end() : end.start()].splitlines():
         read = _LINE.fullmatch(line)
         if read is None:
-            raise MeasureError(f"/proc/net/dev has a line that is none: {line[:80]!r}")
+            raise MeasureError(f"/proc/net/dev has an invalid line: {line[:80]!r}")
         numbers = [int(number) for number in read[2].split()]
         found[read[1]] = _both_directions(numbers)
     found.pop("lo", None)
@@ -79,7 +79,7 @@ def after(ends: Ends, path: Path, before: str) -> GuardRail:
     except MeasureError as error:
         return GuardRail("counters", path.name, "unknown", str(error))
     if not before:
-        return GuardRail("counters", path.name, "unknown", "not known how they were before")
+        return GuardRail("counters", path.name, "unknown", "their state before is unknown")
     was = json_as(before, CounterState).counters
     risen = {name: _risen(now[name], was.get(name, Counters(0, 0, 0))) for name in now}
     return _rail(path, risen)
@@ -106,7 +106,7 @@ def _rail(path: Path, risen: dict[str, Counters]) -> GuardRail:
     if bad:
         return GuardRail("counters", path.name, "failed", "; ".join(bad))
     drops = [
-        f"{name}: {count.dropped} dropped beside {count.packets} packets, normal if overloaded"
+        f"{name}: {count.dropped} dropped next to {count.packets} packets, normal under overload"
         for name, count in risen.items()
         if count.dropped > max(_FEW, _MANY_DROPS * count.packets)
     ]

@@ -70,7 +70,7 @@ def after(ends: Ends, path: Path, before: str) -> GuardRail:
         detail = state.reason or "no MTU is declared for this path"
         return GuardRail("path_mtu", path.name, "unknown", detail)
     if not state.passed:
-        detail = f"{state.mtu} B did not pass before either: {state.reason}"
+        detail = f"{state.mtu} B did not get through before either: {state.reason}"
         return GuardRail("path_mtu", path.name, "unknown", detail)
     found = _passes(ends, state.mtu)
     if found.passed is None:
@@ -96,12 +96,12 @@ def _passes(ends: Ends, mtu: int) -> _Probe:
     except MeasureError:
         return _by_tracepath(ends, mtu, ran)
     if found.received:
-        return _Probe(True, f"{found.received} of {found.sent} passed")
+        return _Probe(True, f"{found.received} of {found.sent} got through")
     return _Probe(False, _complaint(ran))
 
 
 def _complaint(ran: Ran) -> str:
-    return one_line(ran.stderr) or "none passed"
+    return one_line(ran.stderr) or "none got through"
 
 
 def _by_tracepath(ends: Ends, mtu: int, pinging: Ran) -> _Probe:

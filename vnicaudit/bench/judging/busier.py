@@ -34,9 +34,8 @@ class Busier(NamedTuple):
     def words(self, arm: str) -> str:
         """A sentence on it; ``arm``: the one that ``now`` is of."""
         return (
-            f"others wanted the CPUs of the {self.end} more in {arm}: {self.now:.1f} threads for "
-            f"each CPU were ready to run while no load was made, and {self.was:.1f} in the other "
-            "arm"
+            f"the CPUs of the {self.end} were busier in {arm}: {self.now:.1f} threads per CPU "
+            f"were ready to run while there was no load, and {self.was:.1f} in the other arm"
         )
 
 

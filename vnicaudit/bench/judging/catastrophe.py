@@ -225,8 +225,8 @@ def _certain_words(row: BadRow, arm: str) -> str:
         "less than any run before"
     )
     if not row.among:
-        return f"{words}; others did not want the CPUs more than before"
-    return f"{words}; measured again meanwhile, before had {_amounts(row, row.among)}"
+        return f"{words}; the CPUs were not busier with other work than before"
+    return f"{words}; before, measured again in between, had {_amounts(row, row.among)}"
 
 
 def _unproven_words(row: BadRow, question: Question) -> str:
@@ -239,13 +239,13 @@ def _unproven_words(row: BadRow, question: Question) -> str:
     if row.among or row.since:
         meanwhile = _amounts(row, (*row.among, *row.since))
         return (
-            f"{words}{question.before}, measured again meanwhile, had {meanwhile}. Measure again "
-            "when both ends and their hosts have nothing else to do"
+            f"{words}{question.before}, measured again in between, had {meanwhile}. Measure again "
+            "when both ends and their hosts are idle"
         )
     if question.design not in ONE_TURN:
         return f"{words}{question.before} was not measured again since. More turns would decide it"
     more = row.busier
-    why = more.words(question.after) if more else "how busy the ends were is not known"
+    why = more.words(question.after) if more else "it is unknown how busy the ends were"
     return f"{words}{why}. Measuring in turns (--bench-design flips or boots) would decide it"
 
 

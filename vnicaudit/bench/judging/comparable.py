@@ -47,10 +47,8 @@ def warnings(a: BenchResult, b: BenchResult) -> tuple[str, ...]:
     """Other differences between two measurements, which could be the reason for an effect."""
     if _same_run(a, b):
         return ()
-    found = ["measured at different times: what drifted in between is part of every difference"]
-    found += [
-        f"{name} was ended before its time" for name, each in _labelled(a, b) if _unfinished(each)
-    ]
+    found = ["measured at different times: any drift in between is part of every difference"]
+    found += [f"{name} ended early" for name, each in _labelled(a, b) if _unfinished(each)]
     if a.run.profile != b.run.profile:
         found.append(f"different profiles: {_versus(a.run.profile, b.run.profile)}")
     if a.run.version != b.run.version:
@@ -85,11 +83,11 @@ def _arms(a: BenchResult, b: BenchResult, arms: tuple[str, str] | None) -> Itera
     for (name, result), arm in zip_longest(_labelled(a, b), arms or ()):
         listed = ", ".join(result.arms)
         if arm is None and len(result.arms) != 1:
-            yield f"{name} has {len(result.arms)} arms ({listed}): say which one is meant"
+            yield f"{name} has {len(result.arms)} arms ({listed}): choose one with --arms"
         elif arm is not None and arm not in result.arms:
             yield f"{name} has no arm {arm}; it has {listed}"
         elif not any(each.valid and each.arm == (arm or result.arms[0]) for each in result.samples):
-            yield f"{name} has no run that counts in {arm or result.arms[0]}"
+            yield f"{name} has no valid run in {arm or result.arms[0]}"
 
 
 def _works(a: BenchResult, b: BenchResult) -> Iterator[str]:
@@ -130,7 +128,7 @@ def _path(result: BenchResult, arm: str) -> Path | None:
 
 def _paths(one: Path | None, other: Path | None) -> Iterator[str]:
     if one is None or other is None:
-        yield "it is not known on which path they were measured"
+        yield "the path they were measured on is unknown"
         return
     theirs = asdict(other)
     for key, value in asdict(one).items():

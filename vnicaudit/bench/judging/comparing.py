@@ -41,8 +41,7 @@ _SLOWED_BEFORE: tuple[Verdict, ...] = ("improved", "equivalent", "not-worse")
 """What is said wrongly where others slowed that arm down."""
 
 _LEVELS = (
-    "turns fall on two levels, and on the same level both arms are alike: more turns would decide "
-    "it"
+    "turns fall into two levels, and within a level both arms are alike: more turns would decide it"
 )
 
 
@@ -114,7 +113,7 @@ def _unless_others_did(
         (_SLOWED_BEFORE, busier(after, before), comparison.before_arm),
     ):
         if found and found.much and comparison.verdict in slowed:
-            notes = (f"{found.words(arm)}: that may be all", *comparison.notes)
+            notes = (f"{found.words(arm)}: that may be the whole difference", *comparison.notes)
             return replace(comparison, verdict="inconclusive", notes=notes)
     return comparison
 
@@ -134,7 +133,7 @@ def _has_values(samples: Sequence[Sample], metric: Metric) -> bool:
 
 
 def _set_aside(comparison: Comparison) -> Comparison:
-    note = "no run tells it here: the verdict does not rest on it"
+    note = "no run measured it here: the verdict does not depend on it"
     return replace(comparison, primary=False, notes=(note,))
 
 
@@ -155,9 +154,11 @@ def comparison_of(workload: Workload, metric: Metric, sides: Sides, terms: Terms
     notes = [*effect_notes(metric, shift, found, alpha)]
     if between and shift and _is_wider(shift, shift_of(metric, *level[:2], terms.design)):
         size = amount_of(metric, between)
-        notes.append(f"turns of this host are known to differ by {size}: the interval contains it")
+        notes.append(
+            f"turns on this host are known to differ by {size}: the interval includes that"
+        )
     if level.drifts:
-        notes.append("the runs drift: each is set against the level of its time, of both arms")
+        notes.append("the runs drift: each is compared with the level of both arms at its time")
     notes += [note for side in sides for note in side_notes(metric, side)]
     verdict = _verdict(metric, sides, found, terms)
     if verdict in ("improved", "regressed") and _are_levels(level, terms):

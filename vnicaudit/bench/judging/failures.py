@@ -78,13 +78,13 @@ def _witness_notes(failed: Sequence[Sample], telling: Sequence[WitnessKind]) -> 
     that saw something before the change."""
     silent = any(each.failure == "silent" for each in failed)
     if not silent:
-        yield "that says nothing of the network"
+        yield "that says nothing about the network"
     asked = [each.witness for each in failed if each.witness is not None]
     observed = list(_observed(asked, telling, WITNESSES if silent else WITNESSES[:1]))
     if asked and not any(each.answered is not None for each in asked):
-        none = "ping tells nothing" if observed else "there is no second witness"
+        none = "ping shows nothing" if observed else "there is no second observation"
         observed.insert(0, f"{none}: {asked[-1].detail}")
-    yield from observed or ["there is no second witness"]
+    yield from observed or ["there is no second observation"]
 
 
 def _observed(
@@ -97,5 +97,5 @@ def _observed(
             yield kind.something
             return
         if False in answers:
-            before = "" if kind in telling else " (nor before, as far as is known)"
+            before = "" if kind in telling else " (nor before, as far as known)"
             yield kind.nothing + before

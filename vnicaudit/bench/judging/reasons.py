@@ -65,7 +65,7 @@ def _effect(effect: Effect, unit: str) -> str:
     how = "worse" if effect.percent < 0 else "better"
     size = signed(effect.percent).lstrip("+-")
     interval = f"{signed(effect.low95)} to {signed(effect.high95)} {unit}"
-    return f"{size} {unit} {how} (95 % interval {interval}, minus is worse)"
+    return f"{size} {unit} {how} (95 % interval {interval}; minus is worse)"
 
 
 def effect_unit(unit: str) -> str:

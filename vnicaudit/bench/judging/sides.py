@@ -119,15 +119,15 @@ def effect_notes(
     unit = effect_unit(metric.unit)
     if shift is not None and shift.interval(0.05) is None:
         size = signed(percent(metric, shift.estimate))
-        yield f"about {size} {unit}; too few runs to say how sure that is"
+        yield f"about {size} {unit}; too few runs to tell how certain that is"
     if isinstance(shift, FlipShift) and shift.trend:
         size = signed(abs(percent(metric, shift.trend)))[1:]
         yield f"the runs of an arm follow a trend: intervals are {size} {unit} wider at each end"
     if shift is not None and found is not None and alpha != 0.05:
         outer, inner = (f"{signed(one.low)} to {signed(one.high)} {unit}" for one in found[1:])
         yield (
-            f"at this look the {100 * (1 - alpha):g} % interval counts: {outer}; for that nothing "
-            f"got worse, the {100 * (1 - 2 * alpha):g} % one: {inner}"
+            f"at this look the {100 * (1 - alpha):g} % interval decides: {outer}; to rule out "
+            f"harm, the {100 * (1 - 2 * alpha):g} % one: {inner}"
         )
 
 
@@ -137,7 +137,7 @@ def side_notes(metric: Metric, side: Side) -> Iterator[str]:
     if not runs.values:
         yield f"{arm}: not measured"
     if runs.spoiled:
-        yield f"{arm}: {runs.spoiled} more did not count" + (
+        yield f"{arm}: {runs.spoiled} more were invalid" + (
             f" ({runs.spoiled_reason})" if runs.spoiled_reason else ""
         )
     dead = sum(value <= 0 for value in runs.values)
@@ -146,8 +146,8 @@ def side_notes(metric: Metric, side: Side) -> Iterator[str]:
     bands = two_bands(runs.values)
     if bands:
         low, high = (amount(value, metric.unit) for value in bands)
-        yield f"{arm}: falls into two bands, around {low} and {high}"
+        yield f"{arm}: values fall into two bands, around {low} and {high}"
     if runs.limited:
-        yield f"{arm}: the generator was the limit, not what was measured"
+        yield f"{arm}: the limit was the generator, not the path"
     if runs.values and exceeds(median(runs.values), side.most):
-        yield f"{arm}: more than the line allows; the line rate given is not that of its path"
+        yield f"{arm}: more than the line allows; --line-rate is not that of its path"

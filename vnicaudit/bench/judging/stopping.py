@@ -70,13 +70,13 @@ def next_step(state: State, terms: Terms) -> NextRun:
     if state.samples:
         last = state.samples[-1]
         if not last.valid and _attempts(state, last) < ATTEMPTS:
-            return NextRun("again", f"it does not count: {last.reason}")
+            return NextRun("again", f"the run is not valid: {last.reason}")
     done, begun = _blocks(state)
     if dead.names and _is_settled(state, terms, dead.names):
-        return NextRun("stop", f"in {', '.join(dead.names)} runs come to nothing")
+        return NextRun("stop", f"no run of {', '.join(dead.names)} is valid")
     turns, more = divmod(done, terms.runs_per_turn)
     if turns >= terms.looks[-1]:
-        return NextRun("stop", f"all {done} runs of each arm are made")
+        return NextRun("stop", f"all {done} runs of each arm are done")
     if (
         turns not in terms.looks
         or more
@@ -109,7 +109,7 @@ def _is_settled(state: State, terms: Terms, dead: Sequence[str]) -> bool:
 
 
 def _no_way(state: State) -> str:
-    said = f"{DEAD} runs in a row came to nothing; the last: {state.samples[-1].reason}"
+    said = f"{DEAD} runs in a row were invalid; the last: {state.samples[-1].reason}"
     return "; ".join([said, *state.troubles])
 
 
@@ -133,12 +133,14 @@ def _harm(state: State, terms: Terms) -> NextRun | None:
 
 def _to_make_sure(check: Check, before: str, after: str) -> NextRun:
     if check == "after":
-        return NextRun("again", f"{before} is as it was; {after} once more, to be sure", arm=after)
+        return NextRun(
+            "again", f"{before} is unchanged; measuring {after} once more, to be sure", arm=after
+        )
     low = "less than half of what it was before"
     if check == "same":
-        return NextRun("again", f"{low}; once more, to be sure")
+        return NextRun("again", f"{low}; measuring once more, to be sure")
     action: Literal["again", "away"] = "away" if check == "away" else "again"
-    return NextRun(action, f"{low}; {before} is measured again now, to be sure", arm=before)
+    return NextRun(action, f"{low}; measuring {before} again, to be sure", arm=before)
 
 
 def _interim_analysis(state: State, terms: Terms) -> NextRun:
@@ -166,7 +168,7 @@ def stop_early(comparisons: Sequence[Comparison], terms: Terms) -> NextRun:
     if worse:
         return NextRun("stop", "it got worse beyond doubt")
     if verdicts <= SAME:
-        return NextRun("stop", "no difference matters, beyond doubt")
+        return NextRun("stop", "beyond doubt, no difference matters")
     if "improved" in verdicts and verdicts <= HARMLESS:
         return NextRun("stop", "it got better and nothing got worse, beyond doubt")
     return NextRun("go-on")
@@ -212,5 +214,5 @@ def _silent(state: State) -> str:
     for workload in state.workloads:
         for arm in state.arms:
             if workload.primary and (workload.id, arm) not in counted:
-                return f"no run of {workload.id} counts in {arm}"
+                return f"{arm} has no valid run of {workload.id}"
     return ""

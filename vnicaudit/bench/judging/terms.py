@@ -120,13 +120,13 @@ def checked_terms(terms: Terms) -> Terms:
     if not looks or len(looks) != len(alphas):
         raise UsageError("there must be as many alphas as looks, and at least one")
     if list(looks) != sorted(set(looks)) or looks[0] < 1 or looks[-1] > _MOST_RUNS:
-        raise UsageError(f"looks must rise, from 1 on and to {_MOST_RUNS} at most: {looks}")
+        raise UsageError(f"looks must increase, from at least 1 to at most {_MOST_RUNS}: {looks}")
     if not all(0 < alpha < 1 for alpha in alphas) or math.fsum(alphas) > MOST_ALPHA + 1e-12:
-        raise UsageError(f"alphas must be above 0 and {MOST_ALPHA} together at most: {alphas}")
+        raise UsageError(f"alphas must be above 0 and add up to at most {MOST_ALPHA}: {alphas}")
     for metric, margin in terms.margins.items():
         if not 0 <= margin < math.inf:
             raise UsageError(f"the margin of {metric} must be 0 or more: {margin}")
     for name, between in terms.between.items():
         if not 0 <= between < math.inf:
-            raise UsageError(f"what turns of {name} differ by must be 0 or more: {between}")
+            raise UsageError(f"the difference between turns of {name} must be 0 or more: {between}")
     return terms

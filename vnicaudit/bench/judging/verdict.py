@@ -34,14 +34,16 @@ _MEANS: dict[Verdict, str] = {
     "regressed": "worse",
     "inconclusive": "the runs do not decide it",
     "at-ceiling": "both fill the line, so throughput cannot tell which is better",
-    "generator-limited": "what was measured is the generator",
-    "invalid": "too few runs that count",
+    "generator-limited": "the generator was the limit",
+    "invalid": "too few valid runs",
 }
 
 _LEFT_IN: dict[Design, str] = {
-    "single-flip": "single flip: all runs before came first, all runs after then. Drift is part of "
-    f"every effect; between two boots {100 * BETWEEN_BOOTS:.0f} % are assumed, which the intervals "
-    "contain",
+    "single-flip": (
+        "single flip: all runs before the change, then all runs after it. Drift is part of every "
+        f"effect; a difference of {100 * BETWEEN_BOOTS:.0f} % between two boots is assumed, and "
+        "included in the intervals"
+    ),
 }
 """Design -> what stays in the numbers."""
 
@@ -120,7 +122,7 @@ def may_be_chance(comparison: Comparison) -> str:
     effect = comparison.effect
     p, worse = (1.0, False) if effect is None else (effect.p_holm, effect.percent < 0)
     side = "worse" if worse else "better"
-    return f"{side}, but among so many comparisons that may be chance (adjusted p {p:.3f})"
+    return f"{side}, but with so many comparisons it may be chance (adjusted p {p:.3f})"
 
 
 def fewest_runs(comparison: Comparison) -> int:
@@ -220,11 +222,11 @@ def _otherwise(verdict: Verdict, terms: Terms) -> list[str]:
         return []
     if terms.catastrophe_only and verdict != "invalid":
         return []
-    undone = "not made" if terms.design == "shadow" else "taken back"
+    undone = "not made" if terms.design == "shadow" else "rolled back"
     done = "kept" if action == "keep" else undone
     if verdict in HARMLESS:
-        return [f"nothing got worse and nothing got better: the change is {done}, as was asked for"]
-    return [f"it cannot be decided: the change is {done}, as was asked for"]
+        return [f"nothing got worse and nothing got better: the change is {done}, as requested"]
+    return [f"undecided: the change is {done}, as requested"]
 
 
 def _design(terms: Terms) -> list[str]:

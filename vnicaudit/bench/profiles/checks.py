@@ -24,7 +24,7 @@ def check_pattern(name: str, engine: Engine, pattern: str, place: TablePlace) ->
     """The engine knows the pattern."""
     if pattern not in engine.PATTERNS:
         known = tuple(engine.PATTERNS)
-        hint = close_to(pattern, known) or f"; it has {', '.join(known)}"
+        hint = close_to(pattern, known) or f"; use {', '.join(known)}"
         raise place.error(f"patterns: {name} has no pattern {pattern!r}{hint}", "patterns")
 
 
@@ -34,7 +34,7 @@ def check_decides(decides: Sequence[str], engine: Engine, pattern: str, place: T
     known = [*own, *(metric for metric in METRICS if metric.endswith(_COSTS))]
     for metric in decides:
         if metric not in known:
-            hint = close_to(metric, known) or f"; by {', '.join(own)}, or a CPU cost"
+            hint = close_to(metric, known) or f"; use {', '.join(own)}, or a CPU cost"
             message = f"decides: {pattern!r} cannot be judged by {metric!r}{hint}"
             raise place.error(message, "decides")
 
@@ -43,7 +43,7 @@ def check_margins(table: ProfileTable, place: TablePlace) -> None:
     """Margins are those of metrics."""
     for metric in table.margins:
         if metric not in METRICS:
-            hint = close_to(metric, tuple(METRICS)) or f"; there are {', '.join(METRICS)}"
+            hint = close_to(metric, tuple(METRICS)) or f"; use {', '.join(METRICS)}"
             raise place.within("margins").error(f"margins: no metric {metric!r}{hint}", metric)
 
 
@@ -51,7 +51,7 @@ def check_guards(table: ProfileTable, known: Sequence[str], place: TablePlace) -
     """Guard rails are among those there are."""
     for guard in table.guards or ():
         if guard not in known:
-            hint = close_to(guard, known) or f"; there are {', '.join(known)}"
+            hint = close_to(guard, known) or f"; use {', '.join(known)}"
             raise place.error(f"guards: no guard rail {guard!r}{hint}", "guards")
 
 
@@ -82,12 +82,12 @@ def check_interim_analyses(
 ) -> None:
     """The looks can be made, and can tell something."""
     if table.repeats is not None and (table.looks or table.alphas):
-        raise place.error("repeats: say either that or looks and alphas", "repeats")
+        raise place.error("repeats: set either that, or looks and alphas", "repeats")
     key = "repeats" if table.repeats is not None else "looks"
     if list(looks) != sorted(set(looks)):
-        raise place.error("looks: each has to be greater than the one before", key)
+        raise place.error("looks: each must be greater than the one before", key)
     if len(alphas) != len(looks):
-        raise place.error(f"alphas: one for each of the {len(looks)} looks", "alphas")
+        raise place.error(f"alphas: there must be one for each of the {len(looks)} looks", "alphas")
     if fsum(alphas) > MOST_ALPHA + _ROUNDING:
         raise place.error(
             f"alphas: they add up to {fsum(alphas):g}; at most {MOST_ALPHA:g}", "alphas"
@@ -96,7 +96,7 @@ def check_interim_analyses(
         _check_power(looks, alphas, key, place)
     turns = list(table.turns)
     if turns and (turns != sorted(set(turns)) or turns[0] < 2):
-        raise place.error("turns: two at least, each greater than the one before", "turns")
+        raise place.error("turns: at least two, each greater than the one before", "turns")
 
 
 def _check_power(
@@ -107,7 +107,8 @@ def _check_power(
         if smallest_p(look, look) > alpha:
             enough = next((n for n in range(look, MOST_RUNS) if smallest_p(n, n) <= alpha), None)
             message = (
-                f"{key}: {look} runs per arm can show nothing at an error probability of {alpha:g}"
+                f"{key}: with {look} runs per arm, nothing can be shown at an error probability "
+                f"of {alpha:g}"
             )
             takes = "" if enough is None else f"; it takes {enough}, or catastrophe-only = true"
             raise place.error(message + takes, key)

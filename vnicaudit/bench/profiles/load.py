@@ -37,7 +37,7 @@ def load_profile(name_or_path: str) -> Profile:
     path = _path(name_or_path)
     source = read_settings_file(path, explicit=True)
     if source is None:  # of a file named on purpose there is a table, or an error
-        raise UsageError(f"{path}: no profile")
+        raise UsageError(f"{path}: not a profile")
     place = TablePlace(path, TomlLines(source.text))
     name = os.path.basename(path).removesuffix(_SUFFIX)
     return _profile(name, checked_table(source.table, place), place)
@@ -48,10 +48,10 @@ def _path(name_or_path: str) -> str:
         return name_or_path
     if name_or_path in shipped_profiles():
         return os.path.join(FOLDER, name_or_path + _SUFFIX)
-    hint = (
-        close_to(name_or_path, shipped_profiles()) or f"; there are {', '.join(shipped_profiles())}"
+    hint = close_to(name_or_path, shipped_profiles()) or f"; use {', '.join(shipped_profiles())}"
+    raise UsageError(
+        f"no profile {name_or_path!r}{hint} (the path of your own profile must end in .toml)"
     )
-    raise UsageError(f"no profile {name_or_path!r}{hint} (the path of your own ends in .toml)")
 
 
 def _profile(name: str, table: ProfileTable, place: TablePlace) -> Profile:

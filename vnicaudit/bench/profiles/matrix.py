@@ -83,7 +83,7 @@ def _amount(value: int | float | str, base: int, key: str, place: TablePlace) ->
     number = amount(value, base)
     if number is None or (key == "sizes" and number % 1):
         example = '1500 or "64K"' if key == "sizes" else '5000 or "2.5G"'
-        raise place.error(f"{key}: {value!r} is none such as {example}", key)
+        raise place.error(f"{key}: {value!r} is invalid; expected a value such as {example}", key)
     return number
 
 
@@ -145,7 +145,7 @@ def _with_primaries(
         if not any(fnmatchcase(workload.id, pattern) for workload in found):
             ids = [workload.id for workload in found]
             few = ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")
-            raise place.error(f"primary: {pattern!r} matches no id; there are {few}", "primary")
+            raise place.error(f"primary: {pattern!r} matches no id; the ids are {few}", "primary")
     return [
         replace(workload, primary=any(fnmatchcase(workload.id, pattern) for pattern in primary))
         for workload in found

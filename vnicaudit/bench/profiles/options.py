@@ -29,7 +29,7 @@ def setting(text: str) -> EngineSetting:
     """``dnsperf.name=www.example.org A``. Raises UsageError for what is none."""
     match = _SETTING.fullmatch(text)
     if match is None:
-        raise UsageError(f"{shortened(text)!r}: give it as ENGINE.OPTION=VALUE")
+        raise UsageError(f"{shortened(text)!r}: expected ENGINE.OPTION=VALUE")
     return EngineSetting(*match.groups())
 
 
@@ -38,8 +38,8 @@ def with_options(profile: Profile, settings: Sequence[EngineSetting]) -> Profile
     engines = sorted({workload.engine for workload in profile.workloads})
     for each in settings:
         if each.engine not in engines:
-            hint = close_to(each.engine, engines) or f", only by {', '.join(engines)}"
-            raise UsageError(f"nothing in profile {profile.name} is run by {each.engine!r}{hint}")
+            hint = close_to(each.engine, engines) or f"; its engines are {', '.join(engines)}"
+            raise UsageError(f"profile {profile.name} does not use engine {each.engine!r}{hint}")
     return _checked(profile, (_changed(workload, settings) for workload in profile.workloads))
 
 

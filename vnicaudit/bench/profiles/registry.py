@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     _GUARDS: tuple[Guard, ...] = (addresses, counters, path_mtu, ping)
 
 RETIRED_ENGINES = {
-    "uperf": 'engine = "rr" has the same patterns (rr1c-AxB, str-readxN, str-writexN), with '
-    "percentiles, and needs nothing installed"
+    "uperf": (
+        'engine = "rr" has the same patterns (rr1c-AxB, str-readxN, str-writexN), with '
+        "percentiles, and needs no installation"
+    )
 }
 """Engines of earlier versions -> what to use in their place. Their results are still read."""
 

@@ -114,11 +114,13 @@ def _problem(what: str, key: str) -> str:
     choice = _INVALID.fullmatch(what)
     if choice is not None:
         known = _CHOICES.get(key, ())
-        return f"{shortened(choice[1])!r} is none of {', '.join(known)}{close_to(choice[1], known)}"
+        return (
+            f"{shortened(choice[1])!r} is not one of {', '.join(known)}{close_to(choice[1], known)}"
+        )
     if what.endswith((">= 1", r"'\\S'")) and ("length" in what or "regex" in what):
         return "it is empty"
     if "regex" in what:
-        return "a name is of small letters, digits, `+`, `-` and `_`"
+        return "a name has lowercase letters, digits, `+`, `-` and `_`"
     what = re.sub(r"`(\w+)((?: \| \w+)*)`", _type_names, what.replace(" | null`", "`"))
     return f"{what[:1].lower()}{what[1:]}"
 

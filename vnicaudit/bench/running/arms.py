@@ -74,13 +74,13 @@ class Switch:
         self._used.add(key)
         ran = target.run(argv, seconds=_SWITCH_SECONDS)
         if ran.code != 0:
-            raise EndpointError(f"{kind} {name} could not be brought about: {failure_words(ran)}")
+            raise EndpointError(f"{kind} {name} could not be set: {failure_words(ran)}")
         self._now[key] = argv
 
 
 def failure_words(ran: Ran) -> str:
     """How a program ended, with the first line of what it said."""
     said = one_line(ran.stderr.strip() or ran.stdout)
-    how = "was ended" if ran.code is None else f"ended with exit code {ran.code}"
+    how = "was killed" if ran.code is None else f"ended with exit code {ran.code}"
     where = f" at {ran.endpoint}" if ran.endpoint else ""
     return f"`{' '.join(ran.command)}`{where} {how}" + (f": {said}" if said else "")

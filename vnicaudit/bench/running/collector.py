@@ -165,7 +165,7 @@ class Collector:
         self._work.listener.sampled(sample)
         self._astray = self._astray + 1 if "wrong-path" in sample.invalid_by else 0
         if self._astray == _ASTRAY:
-            raise EndpointError(f"{_ASTRAY} runs in a row do not count; the last: {sample.reason}")
+            raise EndpointError(f"{_ASTRAY} runs in a row were invalid; the last: {sample.reason}")
         self._work.clock.sleep(self._work.profile.cooldown)
         self._forecast.took(slot.workload, self._work.clock.monotonic() - began, again=again)
 
@@ -195,7 +195,9 @@ class Collector:
         for url, why in opened.watch.unchecked.items():
             if url not in self._said:
                 self._said.add(url)
-                self._work.listener.says(f"not checked which NIC of {url} carries the load: {why}")
+                self._work.listener.says(
+                    f"could not check which NIC of {url} carries the load: {why}"
+                )
 
     def _bring_about(self, opened: OpenedArm, workload: Workload) -> None:
         self._work.switch.arm(opened)

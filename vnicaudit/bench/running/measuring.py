@@ -131,7 +131,7 @@ class Measuring:
             known = self._setups.get(setup.endpoint)
             if known is not None:
                 changes = link_changes(known, setup, changed_here=False)
-                self._note_changes(f"at {setup.endpoint}, while it was measured", changes)
+                self._note_changes(f"at {setup.endpoint}, during the measurement", changes)
         for other, now in others if self._terms.design == "live-flip" else ():
             for before, after in zip(was, now, strict=True):
                 here = before.endpoint == first.ends.target.url
@@ -285,7 +285,9 @@ class Measuring:
             try:
                 self._switch.back(opened)
             except VnicauditError as error:
-                self._listener.says(f"the target is not as it was found: {error}")
+                self._listener.says(
+                    f"the target could not be restored to its initial state: {error}"
+                )
             raise
         self._switch.back(opened)
 

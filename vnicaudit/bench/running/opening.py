@@ -93,7 +93,7 @@ class OpenedEndpoints:
         wanted = address_option(given.target)
         address = address_of(target, peer, wanted, mac)
         if wanted is not None and is_host_name(wanted):
-            self._say(f"{wanted} is {address}, as {peer.url} resolves it")
+            self._say(f"{peer.url} resolves {wanted} to {address}")
         ends = Ends(target, peer, address, self._seed)
         boot = _printed_line(target, _BOOT_ID)
         one_kernel = bool(boot) and boot == _printed_line(peer, _BOOT_ID)

@@ -27,7 +27,7 @@ RailStates = Mapping[str, str]
 """Guard rail -> what it is to be compared with."""
 
 _LOOKS = 3
-_ONCE = "it failed at one look ({seen}), and could not be looked at again: {why}"
+_ONCE = "it failed once ({seen}), and could not be checked again: {why}"
 _CUMULATIVE = frozenset({"counters"})
 """Count what has been since they were looked at before, in whichever arm it was."""
 
@@ -52,7 +52,7 @@ def troubles(guards: Guards, states: RailStates) -> Iterator[str]:
         if states.get(name):
             with suppress(MeasureError), readable("what was printed"):
                 if said := guard.trouble(states[name]):
-                    yield f"guard rail {name} saw before the first run: {one_line(said)}"
+                    yield f"guard rail {name}, before the first run: {one_line(said)}"
 
 
 def after(
@@ -68,9 +68,9 @@ def _guard_rail(
 ) -> GuardRail:
     arm = opened.arm.name
     if shared and name in _CUMULATIVE:
-        return GuardRail(name, arm, "unknown", f"arms of one target share its {name}")
+        return GuardRail(name, arm, "unknown", f"all arms of a target share its {name}")
     if name not in kept:
-        return GuardRail(name, arm, "unknown", "it could not be looked at before")
+        return GuardRail(name, arm, "unknown", "it could not be checked before")
     return _confirmed(partial(_look, name, guard, opened, kept[name]))
 
 
@@ -82,7 +82,7 @@ def _confirmed(look: Callable[[], tuple[GuardRail, bool]]) -> GuardRail:
         if rail.verdict == "ok" or (rail.verdict == "failed" and failed):
             return rail
         if rail.verdict == "failed":
-            failed = rail.detail or "without a word"
+            failed = rail.detail or "no details"
         elif not failed and (got_through or number):
             return rail
     return replace(rail, detail=_ONCE.format(seen=failed, why=rail.detail))

@@ -100,7 +100,7 @@ def bench(
         every = [one for each in opened for one in (each, *each.beside)]
         profile = settled_profile(terms.profile, every, listener, request.plugins)
         terms = replace(terms, profile=profile)
-        listener.prepares("looking for the tools, and at versions and settings")
+        listener.prepares("checking tools, versions and settings")
         places.require(every, terms.profile.workloads)
         setups = places.setups(every)
         labels = places.labels(opened)
@@ -137,22 +137,28 @@ def reporting_where_stored(kept: StoredMeasurement, listener: Listener) -> Itera
     try:
         yield
     except BaseException:
-        listener.says(f"what was measured so far is kept: {kept.shown_by}")
+        listener.says(f"the measurement so far is stored: {kept.shown_by}")
         raise
 
 
 def _design(request: MeasurementRequest) -> Design:
     if request.line.hypervisor and not any(domain_of(path.target) for path in request.paths):
-        raise UsageError("--hypervisor is for agent:// targets: of others their QEMU is not known")
+        raise UsageError(
+            "--hypervisor needs an agent:// target: the QEMU of other targets is unknown"
+        )
     if request.arms and len(request.paths) != 1:
-        raise UsageError("--arm is for one path: several paths are arms themselves")
+        raise UsageError("--arm needs exactly one path: several paths are arms themselves")
     if request.beside and len(request.paths) != 1:
-        raise UsageError("--beside is for one path: several paths are compared with each other")
+        raise UsageError(
+            "--beside needs exactly one path: several paths are compared with each other"
+        )
     targets = [path.target for path in (*request.paths, *request.beside)]
     if request.beside and len(set(targets)) < len(targets):
-        raise UsageError("--beside names other targets than PATH, each of them once")
+        raise UsageError("--beside: name targets other than PATH, each of them once")
     if len(request.arms) == 1:
-        raise UsageError("one --arm alone is compared with nothing: name the state it is in too")
+        raise UsageError(
+            "a single --arm has nothing to compare with: add one for the present state"
+        )
     if request.arms:
         return "live-flip"
     return "paths" if len(request.paths) > 1 else "single"
@@ -163,11 +169,11 @@ def _in_known_states(profile: Profile, states: dict[str, tuple[str, ...]]) -> Pr
     that the profile knows nothing of, and where nothing is left."""
     if unknown := sorted(set(states) - set(profile.states)):
         known = ", ".join(profile.states) or "none"
-        raise UsageError(f"profile {profile.name} has no state {unknown[0]!r}; there are: {known}")
+        raise UsageError(f"profile {profile.name} has no state {unknown[0]!r}; its states: {known}")
     left = tuple(one for one in profile.workloads if not one.state or one.state in states)
     if not left:
         raise UsageError(
-            f"profile {profile.name} needs to know how the server is brought into a state: "
+            f"profile {profile.name} needs the commands that switch the server's state: "
             + " ".join(f"--server {name}=COMMAND" for name in profile.states)
         )
     return replace(profile, workloads=left)

@@ -198,7 +198,7 @@ def deciding_by_the_least(profile: Profile) -> Profile:
     if searched:
         raise UsageError(
             f"--beside: {searched[0]} is a search, and several at once would disturb each other: "
-            "leave it out with --only, or give it a rate"
+            "leave it out with --only, or set a rate"
         )
     changed = (
         replace(each, decides=tuple(_with_least(each.decides))) for each in profile.workloads

@@ -219,7 +219,7 @@ class PlanFlips:
     def _take_back(self, run_id: str) -> None:
         for done in rollback(run_id, RollbackSelection(), self._context, self._tell):
             if {unit.outcome for unit in done.run.steps} & _NOT_TAKEN_BACK:
-                raise _failed(done, "taken back")
+                raise _failed(done, "rolled back")
         self.applied = None
 
 

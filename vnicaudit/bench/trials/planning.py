@@ -119,8 +119,8 @@ def what_runs_show(profile: Profile, history: HostHistory) -> str:
     if many * smallest_p(runs, runs) > profile.alphas[-1]:
         among = f", among {many} primary comparisons" if many > 1 else ""
         return (
-            f"{count(runs, 'run')} of each arm cannot tell any difference from chance{among}: "
-            f"it takes {_fewest(many, profile.alphas[-1])} (--repeats)"
+            f"with {count(runs, 'run')} of each arm, no difference can be told from "
+            f"chance{among}: that needs {_fewest(many, profile.alphas[-1])} (--repeats)"
         )
     known = list(_known(profile, history, 1))
     if not known:

@@ -112,7 +112,7 @@ class Shadow:
             shadow_guest.set_up(self._agent, ready.note, ready.ground, str(self._address.network))
             self._await_reached(ready.old.ends.peer)
             step = self._measured(turns, arm, slots)
-        self._tell(self._machine.name, "the shadow NIC is out again")
+        self._tell(self._machine.name, "the shadow NIC is removed again")
         return step
 
     def _get_ready(self, places: Places) -> _Preparations:
@@ -138,7 +138,7 @@ class Shadow:
         texts = self._adapters.texts
         number = texts.elements.interface_number(definition, self._guest.mac)
         if number is None:
-            raise RefusedError(f"{self._guest.mac} is not one NIC of the definition")
+            raise RefusedError(f"the definition does not have exactly one NIC {self._guest.mac}")
         nic = nic_of(texts.reading.definition_of(definition, self._guest.uri), self._guest.mac)
         check_nic(self._runs(self._guest.mac), nic, texts.reading.children_of(definition, number))
         return texts.elements.beside(definition, number, mac)
@@ -179,9 +179,9 @@ class Shadow:
         ping = ("ping", "-c", "1", "-W", "1", str(self._address.ip))
         if not wait_until(self._adapters.clock, lambda: peer.run(ping).code == 0, _REACHED_SECONDS):
             raise EndpointError(
-                f"{peer.url} does not reach the shadow NIC at {self._address.ip} within "
-                f"{_REACHED_SECONDS:g} s: does the network, or a firewall of the guest, keep "
-                "addresses away that it does not know?"
+                f"{peer.url} cannot reach the shadow NIC at {self._address.ip} within "
+                f"{_REACHED_SECONDS:g} s: does the network, or a firewall in the guest, block "
+                "unknown addresses?"
             )
 
     def _measured(self, turns: _Turns, arm: str, slots: list[Slot]) -> NextRun:
@@ -202,7 +202,7 @@ class Shadow:
     def _tap(self, note: ShadowNote) -> str:
         nic = self._runs(note.mac)
         if nic is None or not nic.target_dev:
-            raise RefusedError("the NIC has no tap on the host whose packets could be counted")
+            raise RefusedError("the NIC has no tap on the host to count packets on")
         return nic.target_dev
 
     def _runs(self, mac: str) -> Nic | None:

@@ -17,8 +17,10 @@ from vnicaudit.remedy.guest.words import excerpt
 
 _TYPES = ("network", "bridge", "direct")
 _KINDS = {
-    "virtualport": "it has a port profile (<virtualport>), and a second NIC would need a port of "
-    "its own in the virtual switch",
+    "virtualport": (
+        "it has a port profile (<virtualport>), and a second NIC would need its own port in the "
+        "virtual switch"
+    ),
     "teaming": "it is one half of a team (<teaming>)",
 }
 _SHORTEST = 30
@@ -36,11 +38,13 @@ def temporary_address(text: str) -> IPv4Interface:
     try:
         found = ip_interface(text)
     except ValueError:
-        raise UsageError(f"{text!r} is no address with its length, as in 192.0.2.9/24") from None
+        raise UsageError(
+            f"{text!r} is not an address with prefix length, such as 192.0.2.9/24"
+        ) from None
     if not isinstance(found, IPv4Interface):
         raise UsageError(f"{text}: a shadow NIC is measured over IPv4 only")
     if found.network.prefixlen > _SHORTEST:
-        raise UsageError(f"{text}: give the length of the network that it is in, as in /24")
+        raise UsageError(f"{text}: add the prefix length of its network, such as /24")
     if found.ip in (found.network.network_address, found.network.broadcast_address):
         raise UsageError(f"{text} is the address of a network, not of a machine in it")
     return found
@@ -65,12 +69,12 @@ def check_nic(runs: Nic | None, goal: Nic | None, children: Collection[str]) -> 
 
 def _against(runs: Nic | None, goal: Nic | None, children: Collection[str]) -> Iterator[str]:
     if runs is None or goal is None:
-        yield "what runs has no such NIC"
+        yield "the running guest has no such NIC"
         return
     for nic in (runs, goal):
         kind = nic.declared.actual_type or nic.declared.type
         if kind not in _TYPES:
-            yield f"a second NIC of type {kind} would need a device, socket or port of its own"
+            yield f"a second NIC of type {kind} would need its own device, socket or port"
             return
         if nic.declared.source_mode == "passthrough":
             yield "macvtap in mode passthrough takes one NIC"
@@ -85,11 +89,11 @@ def old_address(addresses: Iterable[str], wanted: IPv4Interface, mac: str) -> st
     none there, or has the temporary one itself."""
     own = [one for text in addresses if isinstance(one := ip_interface(text), IPv4Interface)]
     if wanted.ip in {one.ip for one in own}:
-        raise RefusedError(f"{wanted.ip} is an address of {mac} already")
+        raise RefusedError(f"{wanted.ip} is already an address of {mac}")
     inside = [one for one in own if one.network == wanted.network]
     if not inside:
         has = ", ".join(map(str, own)) or "no IPv4 address"
-        raise RefusedError(f"{wanted} is in no network of {mac}, which has {has}")
+        raise RefusedError(f"{wanted} is not in a network of {mac}, which has {has}")
     return str(inside[0].ip)
 
 

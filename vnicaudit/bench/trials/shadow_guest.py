@@ -88,7 +88,7 @@ def ground_of(guest: Guest, mac: str, network: str) -> NicSurroundings:
     others = {one.dev for one in routes if one.dst == network and one.dev != device}
     if others:
         other = excerpt(others.pop() or "?")
-        raise RefusedError(f"the guest is in {network} with {other} too, beside {device}")
+        raise RefusedError(f"the guest is in {network} with {other} too, not only with {device}")
     used = {rule.table for rule in _rules(guest)} | {route.table for route in routes}
     free = [table for table in _TABLES if str(table) not in used]
     if not free:
@@ -119,7 +119,7 @@ def set_up(guest: Guest, note: ShadowNote, ground: NicSurroundings, network: str
     _remove_rules(guest, note)
     ran = guest.execute(_BATCH, _lines(note, ground, network, device))
     if ran.code:
-        raise GuestError(f"{note.mac} cannot be set up in the guest: {excerpt(ran.stderr)}")
+        raise GuestError(f"{note.mac} cannot be configured in the guest: {excerpt(ran.stderr)}")
 
 
 def put_back(guest: Guest, note: ShadowNote) -> None:
@@ -201,7 +201,7 @@ def _file_text(guest: Guest, path: str) -> str:
 
 def _checked_number(text: str) -> str:
     if not text.isdecimal():
-        raise GuestError(f"arp_filter is a number, and the guest says {excerpt(text)}")
+        raise GuestError(f"arp_filter is {excerpt(text)} in the guest, not a number")
     return text
 
 

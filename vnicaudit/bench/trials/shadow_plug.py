@@ -30,7 +30,7 @@ _UNPLUG_SECONDS = 30.0
 _ATTACH_SECONDS = 10.0
 """In which what libvirt was asked for is there, or will not be: a process may have been ended just
 after it had asked."""
-_LEFT = "the shadow NIC {} is left, until it is taken out by the next run or a power cycle: {}"
+_LEFT = "the shadow NIC {} stays until the next run or a power cycle removes it: {}"
 
 
 class ShadowPlug:
@@ -92,8 +92,8 @@ class ShadowPlug:
             raise RefusedError(f"a second NIC cannot be plugged in: {error}") from error
         if not wait_until(self._clock, lambda: self._is_bound(note), _BIND_SECONDS):
             raise GuestError(
-                f"the guest has no interface with {note.mac} after {_BIND_SECONDS:g} s: has it a "
-                "driver for the new device?"
+                f"the guest has no interface with {note.mac} after {_BIND_SECONDS:g} s: does it "
+                "have a driver for the new device?"
             )
 
     def _clear(self, note: ShadowNote) -> VnicauditError | None:
@@ -120,7 +120,7 @@ class ShadowPlug:
             refused = error
         if not wait_until(self._clock, lambda: not self._is_in(note), _UNPLUG_SECONDS):
             raise refused or GuestError(
-                f"the guest did not give {note.mac} up within {_UNPLUG_SECONDS:g} s"
+                f"the guest did not release {note.mac} within {_UNPLUG_SECONDS:g} s"
             )
 
     def _is_in(self, note: ShadowNote) -> bool:
@@ -169,11 +169,11 @@ class LeftShadows:
                 raise
             except ActionError:
                 self._notes.forget(note)
-                text = f"it is not there any more, nor is its shadow NIC {note.mac}"
+                text = f"it no longer exists, and neither does its shadow NIC {note.mac}"
                 self._tell(note.name, text)
                 return
             plug = ShadowPlug(machine, self._notes, self._tell, self._adapters)
             plug.await_attached(note)
             plug.take_out(note)
-            text = f"a shadow NIC that an earlier run left, {note.mac}, was taken out"
+            text = f"removed a shadow NIC left by an earlier run, {note.mac}"
             self._tell(note.name, text)

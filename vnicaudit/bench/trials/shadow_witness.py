@@ -53,7 +53,7 @@ class TapWitness:
         passed = _traffic_since(self._before, self._traffic_now())
         if not _carried(passed, sample):
             raise RefusedError(
-                f"the packets of {sample.workload} did not take the shadow NIC: it had "
+                f"the packets of {sample.workload} did not go through the shadow NIC: it had "
                 f"{passed.received} packets in and {passed.sent} out"
             )
 

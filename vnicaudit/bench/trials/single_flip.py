@@ -93,7 +93,8 @@ class SingleFlip:
         profile = self._request.profile
         if not is_settled_of(begun.workloads, profile.workloads):
             raise RefusedError(
-                f"{mac} was measured before by profile {begun.run.profile}: give that"
+                f"{mac} was measured before the change with profile {begun.run.profile}: use that "
+                "one"
             )
         with ExitStack() as stack:
             stack.enter_context(reporting_where_stored(kept, self._request.listener))

@@ -124,6 +124,8 @@ def _not_found(work: ExplainWork, nic: str, domain: str | None) -> int:
         raise TargetError("; ".join(work.bare))
     if domain and work.names and not work.has_domain:
         hint = close_to(domain, sorted(work.names)) or "; `vnicaudit nics` lists them all"
-        raise TargetError(f"there is no domain {domain!r} in what was read{hint}")
-    where = f" in the domain {domain!r}" if domain else ""
-    raise TargetError(f"no NIC {nic!r}{where} in what was read; `vnicaudit nics` lists them all")
+        raise TargetError(f"there is no domain {domain!r} in these targets{hint}")
+    where = f" of domain {domain!r}" if domain else ""
+    raise TargetError(
+        f"there is no NIC {nic!r}{where} in these targets; `vnicaudit nics` lists all NICs"
+    )

@@ -120,19 +120,22 @@ def fixing_of(
         output.quiet,
     )
     if fixing.include_unsafe and not fixing.is_on:
-        raise UsageError("--include-unsafe says what --fix and --diff do: give one of them")
+        raise UsageError("--include-unsafe needs --fix or --diff")
     if fixing.backup and not fixing.write:
-        raise UsageError("--backup copies what --fix changes: give --fix")
+        raise UsageError("--backup needs --fix: it copies the files that --fix changes")
     if fixing.is_on and nova.nova_config:
-        raise UsageError("--fix and --diff take files as TARGETs, not by --nova-config")
+        raise UsageError(
+            "--fix and --diff do not change files named with --nova-config: name them as TARGETs"
+        )
     for target in targets if fixing.is_on else ():
         if target.kind == "stdin" and fixing.write:
             raise UsageError(
-                "standard input cannot be fixed in place: give a file, or --diff alone"
+                "standard input cannot be fixed in place: name a file, or use --diff without --fix"
             )
         if target.kind not in ("stdin", "path"):
             raise UsageError(
-                f"{target.name}: --fix and --diff are for files; what runs is only read"
+                f"{target.name}: --fix and --diff work on files only; an audit never changes a "
+                "live host or cloud"
             )
     return fixing
 
@@ -145,7 +148,9 @@ def beside_diff(
     if not fixing.diff:
         return outputs
     if formats and any(place == STDOUT for _format, place in outputs):
-        raise UsageError("--diff goes to standard output: give the report its own --output")
+        raise UsageError(
+            "--diff writes to standard output: send the report elsewhere with --output"
+        )
     return [output for output in outputs if output[1] != STDOUT]
 
 
@@ -262,7 +267,7 @@ class _FixReport:
     def _say_way_back(self) -> None:
         from vnicaudit.base.wording import count
 
-        kept = f"Kept a copy of {count(self._backups, 'file')}; the way back:"
+        kept = f"Saved a copy of {count(self._backups, 'file')}; to restore:"
         commands = list(map(_way_back, self._copies))
         if self._backups == 1:
             _note(f"{kept} {commands[0]}")

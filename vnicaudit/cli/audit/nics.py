@@ -102,7 +102,7 @@ class NicsOptions(msgspec.Struct, frozen=True):
 @pass_wiring
 @as_record(NicsOptions)
 def command(options: NicsOptions, wiring: Wiring) -> int:
-    """List every virtual NIC: model, vhost, queues and rings, declared and effective.
+    """List every virtual NIC: connection, model, vhost, queues and rings, declared and effective.
 
     Values that the TARGET does not show are listed as unknown; --verbose explains what would show
     them.

@@ -187,11 +187,14 @@ def _partial_baseline(place: str, kept: int) -> str:
     """Message on a baseline that was written although not everything was read. ``kept``: findings
     that it had before and that stay in it."""
     if not kept:
-        return f"{place}: written without what could not be read; write it again when all can be"
+        return (
+            f"{place}: written, but some targets could not be read and have no findings in it; "
+            "write it again when all targets can be read"
+        )
     verb = "is" if kept == 1 else "are"
-    why = "not all was read"
+    why = "some targets could not be read"
     findings = count(kept, "finding")
-    return f"{place}: written; {findings} it had before did not come up and {verb} kept: {why}"
+    return f"{place}: written; {findings} from before did not come up again but {verb} kept: {why}"
 
 
 def _outputs(

@@ -139,9 +139,14 @@ def _redactor(options: AuditOptions) -> Redactor | None:
     """Raises UsageError where more than a report is written, which would not be redacted."""
     if options.redaction.is_wanted:
         if options.reporting.write_baseline:
-            raise UsageError("--write-baseline with --redact: no audit would know those findings")
+            raise UsageError(
+                "--write-baseline cannot be used with --redact: no audit could recognise "
+                "redacted findings"
+            )
         if options.fixes.fix or options.fixes.diff:
-            raise UsageError("--redact is for reports: --fix and --diff show files as they are")
+            raise UsageError(
+                "--redact cannot be used with --fix or --diff, which show files unredacted"
+            )
     return redactor_of(options.redaction)
 
 
@@ -170,7 +175,9 @@ def _check_changed(request: AuditRequest) -> None:
 def _grouping(group_by: str | None, outputs: list[tuple[str, str]], targets: list[Target]) -> str:
     """Raises UsageError where no output can be grouped, or no target tells by what."""
     if group_by and not any(name in ("text", "markdown") for name, _place in outputs):
-        raise UsageError("--group-by is for --format text and markdown: others list each finding")
+        raise UsageError(
+            "--group-by needs --format text or markdown: other formats list each finding"
+        )
     if group_by == "host" and targets and all(one.kind in ("path", "stdin") for one in targets):
         raise UsageError(
             "--group-by host: files do not say on which host a guest runs; use --group-by domain, "
@@ -193,8 +200,8 @@ def _check_chosen(request: AuditRequest) -> None:
                          "forget all other findings")  # fmt: skip
     if request.selects_rules and request.write_baseline:
         raise UsageError("--write-baseline with --select or --ignore would forget the findings of "
-                         "all other rules (select and ignore of vnicaudit.toml are "
-                         "kept to)")  # fmt: skip
+                         "all other rules (select and ignore in vnicaudit.toml still "
+                         "apply)")  # fmt: skip
 
 
 def rules_of(
@@ -209,7 +216,7 @@ def rules_of(
         _split(selected) or settings.select, _split(ignored) or settings.ignore
     )
     if not rules:
-        raise UsageError("--select and --ignore leave no rule: nothing would be judged")
+        raise UsageError("--select and --ignore leave no rule to run")
     return rules
 
 

@@ -79,7 +79,7 @@ def command(options: RulesOptions, wiring: Wiring) -> int:
     if rule == _TEST and options.folder is not None:
         return _run_cases(options.folder, options, wiring.platforms())
     if options.folder is not None or rule == _TEST:
-        raise UsageError("give one ID, PREFIX, NAME or GROUP; or test DIR")
+        raise UsageError("name one ID, PREFIX, NAME or GROUP, or use test DIR")
     catalogue = catalogue_with(options.rules_dirs)
     chosen = _matching_rules(rule, catalogue) if rule else _all_rules(catalogue)
     if options.format == "json":

@@ -102,7 +102,7 @@ def _tell_unread(run: AuditRun) -> None:
         for error in unread_of(result):
             tell(safe(f"{error.place}: {error.message}"))
     if run.summary.crashed:
-        tell("A rule crashed: the report, without --diff, says which")
+        tell("A rule crashed: to see which, write the report (run without --diff)")
 
 
 def _tell_not_judged(results: tuple[TargetResult, ...], request: AuditRequest) -> None:
@@ -118,7 +118,7 @@ def _tell_not_judged(results: tuple[TargetResult, ...], request: AuditRequest) -
         first = next(part.place for each in results for part in not_judged_of(each))
         more = sum(result.not_judged_count for result in results) - 1
         places = f"{first} and {more:,} more" if more else first
-        tell(safe(f"{sentence}: {places}; --format text says why"))
+        tell(safe(f"{sentence}: {places}; --format text shows why"))
 
 
 def _tell_filtered(number: int, request: AuditRequest) -> None:

@@ -100,5 +100,5 @@ def _arms(text: str | None) -> tuple[str, str] | None:
         return None
     first, comma, second = text.partition(",")
     if not (first and comma and second) or "," in second:
-        raise UsageError(f"--arms {text!r}: it is A,B, one arm of each")
+        raise UsageError(f"--arms {text!r}: expected A,B, one arm of each measurement")
     return first, second

@@ -118,7 +118,7 @@ def command(options: BenchLineRateOptions) -> int:
 
 def _line_rate(options: BenchLineRateOptions) -> LineRate:
     if options.outer_ipv6 and options.encapsulation in ("none", "vlan"):
-        raise UsageError("--outer-ipv6 is for tunnels: --encapsulation vxlan, geneve or gre")
+        raise UsageError("--outer-ipv6 needs a tunnel: --encapsulation vxlan, geneve or gre")
     framing = Framing(
         mtu=options.mtu,
         encapsulation=options.encapsulation,
@@ -136,7 +136,7 @@ def _packet_rates(line: LineRate, sizes: tuple[int, ...]) -> tuple[PacketRate, .
     least, most = _frames(line)
     for size in sizes:
         if not least <= size <= most:
-            raise UsageError(f"--size {size}: frames are from {least} to {most} B here")
+            raise UsageError(f"--size {size}: frames on this link have {least} to {most} bytes")
     usual = {entry.frame for entry in line.packet_rates if least <= entry.frame <= most}
     chosen = sizes or sorted({*usual, most})
     return tuple(PacketRate(size, packet_rate(line.speed, size)) for size in chosen)

@@ -187,7 +187,7 @@ def commands_of(texts: tuple[str, ...], option: str) -> dict[str, tuple[str, ...
         except ValueError as error:
             raise UsageError(f"{option} {text!r}: {error}") from None
         if not argv or name in found:
-            raise UsageError(f"{option} {text!r}: each name once, each with a command")
+            raise UsageError(f"{option} {text!r}: each name needs a command, and may be used once")
         found[name] = argv
     return found
 
@@ -198,7 +198,7 @@ def labels_of(texts: tuple[str, ...]) -> dict[str, str]:
     for text in texts:
         name, value = name_and_value(text, "--label", "KEY=VALUE")
         if name in found:
-            raise UsageError(f"--label {text!r}: each key once")
+            raise UsageError(f"--label {text!r}: this key is used twice")
         found[name] = value
     return found
 
@@ -207,7 +207,7 @@ def name_and_value(text: str, option: str, form: str) -> tuple[str, str]:
     """A name and what belongs to it. Raises UsageError."""
     name, sign, value = readable(text, option).partition("=")
     if not sign or _NAME.fullmatch(name) is None:
-        raise UsageError(f"{option} {text!r}: it is {form}, the name of letters, digits, _ . + -")
+        raise UsageError(f"{option} {text!r}: expected {form}; a name has letters, digits, _ . + -")
     return name, value
 
 

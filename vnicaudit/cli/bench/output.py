@@ -76,7 +76,7 @@ class BenchProgress:
         if not self._quiet and ahead.number == 1:
             soonest, left = about(ahead.soonest), about(ahead.remaining)
             span = f"{soonest} to {left}" if soonest != left else left
-            self._write(f"about {span}: at most {count(ahead.most, 'run')}, without repeats")
+            self._write(f"about {span}: at most {count(ahead.most, 'run')}, not counting repeats")
             self._told = self._clock.monotonic()
 
     def runs(self, workload: Workload, arm: str, ahead: Ahead) -> None:
@@ -194,7 +194,7 @@ def write_reports(
     for name, place in report_places(report):
         _write(_rendered(name, place, result, samples, output), place)
     if report.charts and not any(one.valid for one in result.samples):
-        tell("There is nothing to draw: no run counts")
+        tell("No chart was drawn: no run was valid")
     elif report.charts:
         from vnicaudit.reports.bench.charts.draw import draw
 

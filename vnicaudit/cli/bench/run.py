@@ -220,8 +220,8 @@ def _profile(options: BenchRunOptions) -> Profile:
         )  # fmt: skip
         if not workloads:
             raise UsageError(
-                f"--only leaves nothing of profile {profile.name}: "
-                f"`vnicaudit bench profiles {options.profile}` lists its workloads"
+                f"--only matches no workload of profile {profile.name}: `vnicaudit bench profiles "
+                f"{options.profile}` lists them"
             )
         profile = replace(profile, workloads=workloads)
     if options.repeats is not None:

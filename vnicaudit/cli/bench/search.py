@@ -122,7 +122,7 @@ def _profile(options: BenchSearchOptions) -> Profile:
     generators = options.generators
     if options.sought == "dns":
         if not options.queries:
-            raise UsageError("what is to be asked? Give --query 'www.example.org A'")
+            raise UsageError("--query is missing: add for example --query 'www.example.org A'")
         workload = Workload(
             id="dnsperf.capacity",
             engine="dnsperf",

@@ -109,7 +109,7 @@ def _finished_runs(state: Path) -> list[str]:
         if head.run.finished:
             found.append(name)
     if not found:
-        raise UsageError(f"no measurement that ended is kept in {state / 'bench'}")
+        raise UsageError(f"there is no finished measurement in {state / 'bench'}")
     return found
 
 
@@ -119,7 +119,7 @@ def _tables(found: list[NamedMeasurement], options: BenchShowOptions) -> int:
 
     places = report_places(options.report)
     if {name for name, _place in places} - {"text", "markdown"} or options.report.charts:
-        raise UsageError("tables of measurements are text or Markdown (--format markdown)")
+        raise UsageError("tables of measurements can only be text or Markdown (--format markdown)")
     results = [each.result() for each in found]
     for name, place in places:
         pieces = (

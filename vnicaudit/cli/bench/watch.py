@@ -132,7 +132,7 @@ def command(options: BenchWatchOptions, wiring: Wiring) -> int:
     every = period_of(options.every)
     kept_for(options.keep)
     if options.fail_on_change and not options.once:
-        raise UsageError("--fail-on-change needs --once: without it, watching does not end")
+        raise UsageError("--fail-on-change needs --once: without it, watch never ends")
     if options.metrics is not None:
         with ReportOutput(options.metrics, readable=True) as output:
             output.abandon()
@@ -150,7 +150,7 @@ def watch(
         try:
             _once(options, request)
         except (EndpointError, MeasureError) as error:
-            tell(f"this period is skipped: {error}")
+            tell(f"skipped this period: {error}")
             _written_states(options, request)
     return 0
 
@@ -160,7 +160,7 @@ def period_of(text: str) -> float:
     match = re.fullmatch(r"(\d{1,6})([smhd])", text, re.ASCII)
     seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
     if not _LEAST <= seconds <= _MOST:
-        raise UsageError(f"--every {text!r}: a number with s, m, h or d, from 60s to 7d")
+        raise UsageError(f"--every {text!r}: expected a number with s, m, h or d, from 60s to 7d")
     return seconds
 
 
@@ -170,7 +170,9 @@ def kept_for(text: str) -> float | None:
         return None
     match = re.fullmatch(r"(\d{1,5})d", text, re.ASCII)
     if match is None or int(match[1]) < _LEAST_DAYS:
-        raise UsageError(f"--keep {text!r}: all, or a number of days from {_LEAST_DAYS}d on")
+        raise UsageError(
+            f"--keep {text!r}: expected all, or a number of days, at least {_LEAST_DAYS}d"
+        )
     return int(match[1]) * 86_400.0
 
 
@@ -212,7 +214,7 @@ def _once(options: BenchWatchOptions, request: MeasurementRequest) -> int:
         emit(f"{watch_line(one)}\n")
     flush()
     if not any(one.valid for one in result.samples):
-        tell("no run counts: see `vnicaudit bench show`")
+        tell("no run was valid: see `vnicaudit bench show`")
         return EndpointError.exit_code
     return _CHANGED if options.fail_on_change and confirms_loss(states, result.run.started) else 0
 
@@ -227,7 +229,7 @@ def _measured(options: BenchWatchOptions, request: MeasurementRequest) -> BenchR
         return bench(request, Path(state_folder(options.state)), progress)[0]
     except BusyError as error:
         progress.clear()
-        tell(f"this period is skipped: {error}")
+        tell(f"skipped this period: {error}")
         return None
     finally:
         progress.clear()

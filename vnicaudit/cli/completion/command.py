@@ -28,7 +28,7 @@ Examples:
 Exit codes: 0, or 2 usage, or the file could not be written."""
 
 _ZSH_HINT = """\
-If Tab completes no command then, add this to {rc}:
+If Tab still completes nothing, add this to {rc}:
   fpath+=({folder}); autoload -Uz compinit; compinit
 """
 
@@ -96,7 +96,7 @@ def _login_shell() -> Shell:
     for shell in SHELLS:
         if name == shell:
             return shell
-    raise UsageError(f"SHELL names no shell that is supported: add --shell {'|'.join(SHELLS)}")
+    raise UsageError(f"$SHELL is not a supported shell: add --shell {'|'.join(SHELLS)}")
 
 
 def _install(place: Path, text: str) -> None:

@@ -46,7 +46,7 @@ def read_report(path: str) -> Report:
     try:
         return json_as(data, Report)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{path}: not a report of {REPORT_SCHEMA}: {error}") from None
+        raise UsageError(f"{path}: not a {REPORT_SCHEMA} report: {error}") from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not JSON: {error}") from None
 
@@ -124,7 +124,7 @@ def _of_old(old: Report, new: Report) -> Iterator[ReportDifference]:
             )
 
 
-_FILTERED = "perhaps left out of NEW by its filter or baseline"
+_FILTERED = "may be hidden in NEW by its filter or baseline"
 _NAMED = 10
 """Rules in a note."""
 _HIDDEN = "*"
@@ -156,7 +156,7 @@ class _Unjudged:
         if target is None:
             return f"{finding.location.target} was not read"
         if target.status != "ok":
-            return target.error or f"{target.target} was not read whole"
+            return target.error or f"{target.target} was only partly read"
         if target.passed_over:
             return f"{target.target} was not read"
         if finding.location.file in self._unrecognised:
@@ -184,7 +184,7 @@ class _Unjudged:
         if asked.changed_since:
             return "NEW has only files that changed (--changed-since)"
         excluded = next((one for one in asked.exclude if _excludes(one, file)), "")
-        return f"not read for NEW (--exclude {excluded})" if excluded else ""
+        return f"excluded from NEW (--exclude {excluded})" if excluded else ""
 
 
 def _excludes(pattern: str, file: str) -> bool:

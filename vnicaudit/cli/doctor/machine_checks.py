@@ -24,13 +24,15 @@ def check_libvirt(folder: Path = Path("/run/libvirt")) -> DoctorCheck:
     """The read-only socket of qemu:///system, of virtqemud or libvirtd."""
     sockets = [folder / name for name in _SOCKETS if os.path.lexists(folder / name)]
     if not sockets:
-        return DoctorCheck("libvirt", "absent", f"no socket in {folder}: libvirt does not run here")
+        return DoctorCheck(
+            "libvirt", "absent", f"no socket in {folder}: libvirt is not running here"
+        )
     if not is_installed("libvirt"):
         missing = f"{sockets[0]}: libvirt-python is missing"
         return DoctorCheck("libvirt", "problem", missing, _LIVE_NICS, install_command("libvirt"))
     open_ones = [one for one in sockets if os.access(one, os.W_OK)]
     if open_ones:
-        return DoctorCheck("libvirt", "ok", f"qemu:///system by {open_ones[0]}")
+        return DoctorCheck("libvirt", "ok", f"qemu:///system through {open_ones[0]}")
     denied = f"{sockets[0]}: permission denied"
     remedy = "run as root, or join the group of the socket (often libvirt)"
     return DoctorCheck("libvirt", "problem", denied, _LIVE_NICS, remedy)
@@ -38,12 +40,12 @@ def check_libvirt(folder: Path = Path("/run/libvirt")) -> DoctorCheck:
 
 def check_qemu(machine: AuditMachine) -> DoctorCheck:
     """QEMU's processes: their open descriptors prove vhost."""
-    unknown = "vhost, queues and rings as they really are; the definitions are judged"
+    unknown = "vhost, queues and rings of running guests (their definitions are judged)"
     if machine.hidden:
         hidden = "processes of other users are hidden (hidepid)"
         return DoctorCheck("/proc", "problem", hidden, unknown, "run as root")
     if not machine.qemus:
-        return DoctorCheck("/proc", "absent", "no QEMU runs here, or none that can be seen")
+        return DoctorCheck("/proc", "absent", "no QEMU is running here, or this user cannot see it")
     seen = count(machine.qemus, "running QEMU")
     if not machine.closed:
         return DoctorCheck("/proc", "ok", f"{seen}, descriptors can be read")
@@ -54,17 +56,17 @@ def check_qemu(machine: AuditMachine) -> DoctorCheck:
 def check_vhost_net(machine: AuditMachine) -> DoctorCheck:
     """The kernel's vhost-net; that it is missing is for an audit to find."""
     if machine.vhost_net is None:
-        message = "cannot be told: the device or the kernel's modules cannot be seen"
+        message = "unknown: the device or the kernel's modules are not visible"
         if not machine.qemus:
             return DoctorCheck("/dev/vhost-net", "absent", message)
         remedy = "run on the host itself, not in a container"
         return DoctorCheck(
-            "/dev/vhost-net", "problem", message, "whether vhost-net is there", remedy
+            "/dev/vhost-net", "problem", message, "whether vhost-net is available", remedy
         )
     if machine.vhost_net:
         return DoctorCheck("/dev/vhost-net", "ok", "the kernel has vhost-net")
     return DoctorCheck(
-        "/dev/vhost-net", "absent", "this kernel has no vhost-net: QEMU itself carries each packet"
+        "/dev/vhost-net", "absent", "this kernel has no vhost-net: QEMU copies every packet itself"
     )
 
 
@@ -104,9 +106,11 @@ def check_state(folder: str) -> DoctorCheck:
     place = Path(folder)
     there = next((one for one in (place, *place.parents) if os.path.exists(one)), Path("/"))
     if os.access(there, os.W_OK | os.X_OK):
-        return DoctorCheck("state", "ok", f"{folder} can be written")
-    message = f"{folder} cannot be written: apply, rollback and bench need it"
-    return DoctorCheck("state", "absent", message, "", "name another with --state, or run as root")
+        return DoctorCheck("state", "ok", f"{folder} is writable")
+    message = f"{folder} is not writable: apply, rollback and bench need it"
+    return DoctorCheck(
+        "state", "absent", message, "", "choose another folder with --state, or run as root"
+    )
 
 
 def is_complete(checks: Iterable[DoctorCheck]) -> bool:

@@ -55,10 +55,10 @@ if TYPE_CHECKING:
 
 CanaryBy = Literal["group", "site", "host", "fleet"]
 _ELSEWHERE = (
-    "fleet apply neither measures changes nor makes any in a cloud. To measure, plan a few hosts "
-    "(vnicaudit fleet plan --limit HOSTS -o few.json), then: vnicaudit apply few.json --bench "
-    "PROFILE. Servers of a cloud: vnicaudit plan openstack:CLOUD -o cloud.json, then: vnicaudit "
-    "apply cloud.json --nova-manage ENDPOINT"
+    "fleet apply does not measure changes, and does not change clouds. To measure, plan a few "
+    "hosts (vnicaudit fleet plan --limit HOSTS -o few.json), then: vnicaudit apply few.json "
+    "--bench PROFILE. For the servers of a cloud: vnicaudit plan openstack:CLOUD -o cloud.json, "
+    "then: vnicaudit apply cloud.json --nova-manage ENDPOINT"
 )
 _NO_CLOUD = NovaManageOptions(None, "nova-manage", 60.0, 1, None)
 
@@ -217,13 +217,13 @@ def _of_hosts(plan: Plan, chosen: ChosenHosts) -> Plan:
     for step in plan.steps:
         if step.target not in known:
             raise UsageError(
-                f"step {step.id} of the plan is on {step.target[:200]}, which is no host of the "
-                "inventory: give the inventory that it was planned with (or use `vnicaudit apply`)"
+                f"step {step.id} of the plan is for {step.target[:200]}, which is not in the "
+                "inventory: use the inventory that the plan was made with (or `vnicaudit apply`)"
             )
     uris = {host.uri for host in chosen.hosts}
     steps = tuple(step for step in plan.steps if step.target in uris)
     if plan.steps and not steps:
-        raise UsageError("--limit: the plan has no step on any of these hosts")
+        raise UsageError("--limit: the plan has no step for these hosts")
     return msgspec.structs.replace(plan, steps=steps, not_planned=(), errors=())
 
 
@@ -234,7 +234,7 @@ def _tell_notes(chosen: ChosenHosts, plan: Plan, whole: Plan) -> None:
         tell(safe(f"Note: {note}"))
     if len(plan.steps) < len(whole.steps):
         rest = len(whole.steps) - len(plan.steps)
-        tell(f"Note: {rest:,} of {len(whole.steps):,} steps are on other hosts (--limit)")
+        tell(f"Note: {rest:,} of {len(whole.steps):,} steps are for other hosts (--limit)")
 
 
 def _print_steps(plan: Plan, steps: list[Step], options: FleetApplyOptions) -> None:

@@ -71,11 +71,14 @@ def check_engine(options: EngineOptions) -> None:
     keys = (options.scheduler_ca, options.scheduler_cert, options.scheduler_key)
     if options.engine == "threads":
         if options.scheduler or any(keys):
-            raise UsageError("--scheduler without --engine dask: no scheduler is asked")
+            raise UsageError("--scheduler and its certificates need --engine dask")
     elif options.scheduler is None:
-        raise UsageError("--engine dask needs the address of a scheduler: --scheduler ADDRESS")
+        raise UsageError("--engine dask needs --scheduler ADDRESS")
     elif any(keys) and not options.scheduler.startswith("tls://"):
-        raise UsageError(f"--scheduler {options.scheduler}: only tls://HOST:PORT takes keys")
+        raise UsageError(
+            f"--scheduler {options.scheduler}: certificates and keys need an address of the form "
+            "tls://HOST:PORT"
+        )
 
 
 def is_exposed(options: EngineOptions) -> bool:

@@ -103,7 +103,9 @@ class _Pages:
 def _page_of_audit(state: Path) -> bytes:
     spool = SpoolFolder(state).finished()
     if spool is None:
-        raise UsageError(f"{state}: no audit of a fleet is kept there; run `vnicaudit fleet audit`")
+        raise UsageError(
+            f"{state}: no fleet audit is stored there; run `vnicaudit fleet audit` first"
+        )
     return "".join(_rendered(spool)).encode()
 
 

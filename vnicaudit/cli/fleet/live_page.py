@@ -125,7 +125,7 @@ class _LivePage:
         self._hosts.append(page_host(host, reading))
         self._untried += not host.is_tried
         if host.audit is None:
-            error = host.error or "no audit was to read it yet"
+            error = host.error or "not part of any audit yet"
             self._notes.append(PageNote("not read", host.name, error))
         elif host.is_fresh and len(self._notes) < _MOST_NOTES:
             self._notes += notes_of(reading)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from vnicaudit.cli.fleet.request import FleetRequest
 from vnicaudit.errors import MissingExtraError, UsageError
 from vnicaudit.fleet.running.fleet_run import FleetRun
@@ -40,10 +42,10 @@ class AuditMemory:
                 history_to_read(self._request.history.place) as history,
                 history.fleet_state() as state,
             ):
-                known = [one for _host, found in state.open_on(state.hosts()) for one in found]
-                for one in (*state.settled(), *known):
-                    past = FindingHistory(_AGAIN.get(one.state, "known"), one.first_seen)
-                    findings[one.fingerprint] = past
+                for one in state.settled():
+                    findings[one.fingerprint] = _past(one.state, one.first_seen)
+                for _host, marks in state.marks_on(state.hosts()):
+                    findings |= {key: _past(*mark) for key, mark in marks.items()}
         except MissingExtraError:
             return PageMemory(hosts=_hosts(run))
         except UsageError:  # nothing is stored yet: all is new
@@ -71,6 +73,12 @@ class AuditMemory:
             ranking=rank(run.audit, readings, gains, most=FIRST),
             rules_left_out=tuple(sorted(set(catalogue.ids) - set(run.audit.coverage.rules))),
         )
+
+
+@lru_cache(maxsize=1024)
+def _past(state: str, first_seen: str) -> FindingHistory:
+    """Equal ones are one object: a fleet has many findings of one state and day."""
+    return FindingHistory(_AGAIN.get(state, "known"), first_seen)
 
 
 def _hosts(run: FleetRun) -> dict[str, tuple[str, str]]:

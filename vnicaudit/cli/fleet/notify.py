@@ -109,13 +109,12 @@ def new_findings(records: Iterable[FindingRecord]) -> Iterator[NewFinding]:
 
 
 def _sentence(outcome: ChannelOutcome) -> str:
-    """``ops: 3 findings told, 2 were told today; 1 was not told: HTTP 503``."""
-    text = f"{outcome.channel}: {count(outcome.delivered, 'finding')} told"
+    """``ops: 3 findings sent, 2 already sent today; 1 not sent: HTTP 503``."""
+    text = f"{outcome.channel}: {count(outcome.delivered, 'finding')} sent"
     if outcome.known:
-        text += f", {outcome.known:,} {'was' if outcome.known == 1 else 'were'} told today"
+        text += f", {outcome.known:,} already sent today"
     if outcome.failed:
-        verb = "was" if outcome.failed == 1 else "were"
-        text += f"; {outcome.failed:,} {verb} not told: {outcome.reason}"
+        text += f"; {outcome.failed:,} not sent: {outcome.reason}"
     if outcome.unknown:
         text += f"; {outcome.unknown:,} may have arrived ({outcome.reason})"
     return text

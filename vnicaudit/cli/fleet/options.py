@@ -61,7 +61,7 @@ def _share(context: click.Context, parameter: click.Parameter, value: str | None
     except ValueError:
         share = 0.0
     if not 0 < share <= 1:
-        raise click.BadParameter("a share is written as 5% or 0.05", context, parameter)
+        raise click.BadParameter("write the share as 5% or 0.05", context, parameter)
     return share
 
 
@@ -212,8 +212,8 @@ def check_traffic(traffic: float | None, options: RunningOptions) -> float | Non
     have passed by then."""
     if traffic is not None and traffic >= options.host_deadline:
         raise UsageError(
-            f"--traffic {traffic:g}: the counters of a host are read twice, so many "
-            f"seconds apart, and --host-deadline is {options.host_deadline:g}; give a longer one"
+            f"--traffic {traffic:g}: counters are read twice, {traffic:g} s apart, but "
+            f"--host-deadline allows only {options.host_deadline:g} s for a host; make it longer"
         )
     return traffic
 
@@ -222,7 +222,7 @@ def sample_of(options: SampleOptions) -> AuditSample:
     """The sample to be drawn. Raises UsageError where only half of one is given."""
     if options.sample is None:
         if options.sample_seed is not None:
-            raise UsageError("--sample-seed without --sample: there is nothing to draw")
+            raise UsageError("--sample-seed needs --sample")
         return AuditSample()
     seed = options.sample_seed
     drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed

@@ -151,7 +151,9 @@ def _hosts_by_uri(
     for host in hosts:
         kind = platforms.kind_of(next(iter(unique_targets([host.uri], platforms.targets))))
         if kind is None or kind.definitions is None:
-            raise UsageError(f"{host.source}: {host.name}: nothing is changed at {host.uri}")
+            raise UsageError(
+                f"{host.source}: {host.name}: no changes can be planned for {host.uri}"
+            )
         found.setdefault(host.uri, host)
     return found
 

@@ -149,8 +149,8 @@ def check_hosts(hosts: tuple[InventoryHost, ...], wiring: Wiring) -> None:
         kind = platforms.kind_of(target)
         if kind is None or kind.read is None:
             raise UsageError(
-                f"{host.source}: {host.name}: {host.uri} is no host that is read live; give it a "
-                "libvirt URI, for example qemu+ssh://HOST/system"
+                f"{host.source}: {host.name}: {host.uri} is not a live host; use a libvirt URI, "
+                "for example qemu+ssh://HOST/system"
             )
 
 

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met
 
 _EXPOSED = (
-    "not TLS: whoever is on the way, or reaches the scheduler, can run programs on its workers "
-    "and here"
+    "no TLS: anyone on the network path, or who can reach the scheduler, can run programs on its "
+    "workers and on this machine"
 )
 
 
@@ -58,7 +58,7 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
             sink, is_remembered = _sink(request, wiring), True
         except HistoryError as error:
             shown = _redacted(request, str(error))
-            tell(safe(f"Warning: {shown}; hosts are read and reported, and nothing is remembered"))
+            tell(safe(f"Warning: {shown}; hosts are audited and reported, but nothing is stored"))
             sink, is_remembered = None, False
         memory = AuditMemory(request)
         reports = Reports(request.audit, stack, memory.now)
@@ -125,7 +125,7 @@ def _redacted_errors(request: FleetRequest) -> Iterator[None]:
 def _new_spool(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     """The spool of a new audit."""
     if folder.unfinished() is not None and not request.audit.quiet:
-        tell("Note: the last audit was interrupted; --resume would have gone on with it")
+        tell("Note: the last audit was interrupted; --resume would have continued it")
     spool = folder.new(time_id(datetime.now(timezone.utc)))
     audit = FleetAudit(
         id=spool.folder.name,
@@ -147,19 +147,19 @@ def _resumed(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
     if spool is None:
         last = folder.finished()
         there = (
-            f"no audit is kept in {request.state}"
+            f"no audit is stored in {request.state}"
             if last is None
-            else (f"the last audit was not interrupted: {last.folder.name} came to its end")
+            else (f"the last audit, {last.folder.name}, was not interrupted")
         )
-        raise UsageError(f"--resume: {there}; leave --resume out")
+        raise UsageError(f"--resume: {there}; run without --resume")
     audit = spool.audit()
     if audit.request != digest_of(request):
         raise UsageError(
-            f"--resume: the audit {audit.id} was begun with other rules, settings, --limit or "
-            "--sample, or by another version; give the same again, or leave --resume out"
+            f"--resume: audit {audit.id} was started with other rules, settings, --limit or "
+            "--sample, or by another version; use the same again, or run without --resume"
         )
     if audit.hosts != request.selection.inventory.hosts and not request.audit.quiet:
-        tell("Note: the inventory has changed since; the hosts of the interrupted audit are read")
+        tell("Note: the inventory has changed since; reading the hosts of the interrupted audit")
     return spool
 
 
@@ -183,7 +183,7 @@ def _read(
     except (KeyboardInterrupt, TargetError):
         progress.clear()
         kept = f"{progress.done:,} of {count(len(run.audit.chosen_hosts), 'host')}"
-        tell(f"{kept} were read and are kept; the same command with --resume goes on")
+        tell(f"{kept} were read and stored; to continue, run the same command with --resume")
         raise
     finally:
         progress.clear()

@@ -88,7 +88,9 @@ def command(options: TopOptions) -> int:
     state = Path(state_folder(options.place.state))
     spool = SpoolFolder(state).finished()
     if spool is None:
-        raise UsageError(f"{state}: no audit of a fleet is kept there; run `vnicaudit fleet audit`")
+        raise UsageError(
+            f"{state}: no fleet audit is stored there; run `vnicaudit fleet audit` first"
+        )
     audit, per_place = spool.audit(), options.by == "place"
     ranking = rank(
         audit, _readings(spool), _gains(options.place), most=options.top, per_place=per_place
@@ -111,12 +113,14 @@ def _readings(spool: AuditSpool) -> Iterator[HostReading]:
         kept = spool.host(place)
         try:
             if kept is None:
-                raise JournalError("it is gone, or damaged")
+                raise JournalError("it is missing or damaged")
             yield kept.reading()
         except JournalError as error:
             from vnicaudit.reports.safe import message
 
-            tell(message(f"Note: the reading of {name} is left out: {error}"))
+            tell(
+                message(f"Note: {name} is left out, as its stored reading cannot be used: {error}")
+            )
 
 
 def _gains(place: HistoryOptions) -> tuple[MeasuredGain, ...]:

@@ -29,7 +29,9 @@ def days_of(text: str, option: str) -> float:
     found = re.fullmatch(r"([0-9]{1,6})([hdwy])", text.strip().lower())
     days = 0.0 if found is None else int(found[1]) * _UNITS[found[2]]
     if not 0 < days <= _MOST_DAYS:
-        raise UsageError(f"{option} {text}: give hours, days, weeks or years: 36h, 90d, 8w, 2y")
+        raise UsageError(
+            f"{option} {text}: expected hours, days, weeks or years, such as 36h, 90d, 8w or 2y"
+        )
     return days
 
 
@@ -62,7 +64,7 @@ def command(options: PruneOptions) -> int:
     begin = datetime.now(timezone.utc) - timedelta(days=days_of(options.keep, "--keep"))
     place = options.place.place
     if not place.exists:
-        raise UsageError(f"history {place.label}: there is none")
+        raise UsageError(f"history {place.label} does not exist")
     with history_to_write(place) as history:
         pruned = history.prune(round(begin.timestamp() * 1000))
     if not options.output.quiet:

@@ -100,7 +100,9 @@ def _export_parquet(options: ExportOptions) -> int:
     from vnicaudit.history.history import history_to_read
 
     if options.destination == STDOUT:
-        raise UsageError("--format parquet is a folder, a file for each table: name it with -o")
+        raise UsageError(
+            "--format parquet writes a folder with one file per table: name it with -o"
+        )
     with history_to_read(options.place.place) as history:
         history.export_parquet(Path(options.destination))
     return 0
@@ -124,7 +126,7 @@ def import_(options: ImportOptions) -> int:
     from vnicaudit.history.history import history_to_write
 
     if not options.measurements and len(options.files) != 1:
-        raise UsageError("name one FILE to import, or give --measurements")
+        raise UsageError("name one FILE to import, or use --measurements")
     with history_to_write(options.place.place) as history:
         if options.measurements:
             added = history.add_measurements(_measurements(options))

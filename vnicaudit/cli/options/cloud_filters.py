@@ -79,7 +79,7 @@ def wanted_of(servers: ServerOptions) -> ServerFilter:
     )
     for kind, values in wanted.values_by_kind.items():
         if not all(value.strip() for value in values):
-            raise UsageError(f"--{kind}: give a name")
+            raise UsageError(f"--{kind} needs a name")
     return wanted
 
 
@@ -92,5 +92,5 @@ def check_filters(
     if named and not any(is_cloud(target, known) for target in targets):
         verb = "is" if len(named) == 1 else "are"
         raise UsageError(
-            f"{', '.join(named)} {verb} for servers of a cloud ({CLOUD}CLOUD), and no target is one"
+            f"{', '.join(named)} {verb} for clouds only, and no target is a cloud ({CLOUD}CLOUD)"
         )

@@ -69,4 +69,4 @@ def _parsed(data: bytes, path: str) -> CloudsFile:
         return CloudsFile(path, tuple(clouds.names()))
     near = closest(_CLOUDS, first.top.names())
     but = f", but {near}:" if near else ""
-    return CloudsFile(path, (), f"{path}: there is no {_CLOUDS}: in it{but}")
+    return CloudsFile(path, (), f"{path}: it has no {_CLOUDS}: key{but}")

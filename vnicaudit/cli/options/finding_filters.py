@@ -88,8 +88,8 @@ def owners_of(values: Iterable[str], platforms: PlatformRegistry) -> frozenset[s
     known = list(map(str.lower, (*get_args(KnownOwner), *_BESIDE_DEFINITIONS, *brought)))
     owners = frozenset(map(str.lower, values))
     for name in sorted(owners.difference(known)):
-        hint = close_to(name, known) or f"; one of {', '.join(known)}"
-        raise UsageError(f"--owner: there is no owner {shortened(name)!r}{hint}")
+        hint = close_to(name, known) or f"; use {', '.join(known)}"
+        raise UsageError(f"--owner: unknown owner {shortened(name)!r}{hint}")
     return owners
 
 
@@ -100,5 +100,5 @@ def _severities(values: Iterable[str]) -> Iterator[Severity]:
                 yield severity
                 break
         else:
-            hint = close_to(word, SEVERITIES) or f"; one of {', '.join(SEVERITIES)}"
-            raise UsageError(f"--severity: there is no severity {word!r}{hint}")
+            hint = close_to(word, SEVERITIES) or f"; use {', '.join(SEVERITIES)}"
+            raise UsageError(f"--severity: unknown severity {word!r}{hint}")

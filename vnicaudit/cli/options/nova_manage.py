@@ -118,16 +118,16 @@ def check_reach(reach: CloudAccess, servers: Iterable[str]) -> None:
         return
     if len(targets) > 1:
         raise UsageError(
-            f"servers of several clouds ({', '.join(targets)}) have several controllers: make a "
-            "plan for each"
+            f"these servers belong to several clouds ({', '.join(targets)}), each with its own "
+            "controller: make one plan per cloud"
         )
     if reach.manage is None:
         raise UsageError(
-            f"what Nova keeps for servers of {targets[0]} is changed by nova-manage, on a "
-            "controller: say where with --nova-manage (local, ssh://controller, docker://nova_api, "
-            "kubectl://POD), and with --nova-manage-command what it is called there ('sudo docker "
-            "exec nova_api nova-manage' with kolla, 'sudo lxc-attach -n NAME -- nova-manage' with "
-            "openstack-ansible)"
+            f"servers of {targets[0]} are changed with nova-manage, on a controller: name the "
+            "controller with --nova-manage (local, ssh://controller, docker://nova_api, "
+            "kubectl://POD) and, if needed, the command to run there with --nova-manage-command "
+            "('sudo docker exec nova_api nova-manage' with kolla, 'sudo lxc-attach -n NAME -- "
+            "nova-manage' with openstack-ansible)"
         )
 
 
@@ -137,5 +137,5 @@ def _command(text: str) -> tuple[str, ...]:
     except ValueError as error:
         raise UsageError(f"--nova-manage-command {text!r}: {error}") from None
     if not words:
-        raise UsageError("--nova-manage-command: there is nothing in it")
+        raise UsageError("--nova-manage-command is empty")
     return words

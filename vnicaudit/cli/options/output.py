@@ -117,7 +117,9 @@ def pairs(formats: tuple[str, ...], outputs: tuple[str, ...]) -> list[tuple[str,
     """
     formats = formats or ("text",)
     if len(outputs) > len(formats):
-        raise UsageError("more --output than --format: they are taken in pairs")
+        raise UsageError(
+            "more --output than --format options: each --output needs its own --format"
+        )
     places = [*outputs, *["-"] * (len(formats) - len(outputs))]
     if len(set(places)) < len(places):
         twice = next(place for place in places if places.count(place) > 1)

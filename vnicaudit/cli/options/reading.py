@@ -79,7 +79,7 @@ def _to_release(
     if release is None:
         known = f"{releases()[0]} to {releases()[-1]}"
         raise click.BadParameter(
-            f"{value!r} is no release of Nova from {known}; name it as Caracal, 29.0 or 2024.1",
+            f"unknown Nova release {value!r} (known: {known}); write it as Caracal, 29.0 or 2024.1",
             context,
             parameter,
         )
@@ -91,7 +91,7 @@ def _seconds(
 ) -> float | None:
     """A length of time: not ``nan``, not endless."""
     if value is not None and not 0.1 <= value <= 86_400:
-        raise click.BadParameter("from 0.1 to 86400 seconds", context, parameter)
+        raise click.BadParameter("must be from 0.1 to 86400 seconds", context, parameter)
     return value
 
 

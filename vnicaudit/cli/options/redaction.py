@@ -108,15 +108,16 @@ def _read(path: Path) -> bytes:
     reason = why_not_own(status) or _readable_by_others(status)
     if reason is not None:
         raise UsageError(
-            f"{path} {reason}: whoever has the key can reverse a redacted report; chmod 600 it"
+            f"{path} {reason}: anyone who has the key can reverse a redacted report; run chmod "
+            "600 on it"
         )
     if not _SHORTEST <= len(key) <= _LONGEST:
         raise UsageError(
-            f"{path}: a key has {_SHORTEST} to {_LONGEST} bytes; make one with: "
-            "(umask 077; openssl rand -hex 32 > FILE)"
+            f"{path}: a key must have {_SHORTEST} to {_LONGEST} bytes; make one with: (umask 077; "
+            "openssl rand -hex 32 > FILE)"
         )
     return key
 
 
 def _readable_by_others(status: os.stat_result) -> str | None:
-    return "may be read by others" if status.st_mode & (stat.S_IRGRP | stat.S_IROTH) else None
+    return "can be read by others" if status.st_mode & (stat.S_IRGRP | stat.S_IROTH) else None

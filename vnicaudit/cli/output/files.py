@@ -123,7 +123,9 @@ def format_of(place: str, known: tuple[str, ...]) -> str:
 
 def which_format(place: str, known: tuple[str, ...]) -> UsageError:
     """The error of a report whose format the name of its file does not tell."""
-    return UsageError(f"{place}: which format? Give --format ({', '.join(known)})")
+    return UsageError(
+        f"{place}: the file name does not tell the format: add --format ({', '.join(known)})"
+    )
 
 
 def _is_device(path: str) -> bool:

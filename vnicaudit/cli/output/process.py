@@ -16,7 +16,7 @@ PLAIN = "vnicaudit.plain"
 _INSTEAD = {"→": ">", "←": "<", "…": "...", "─": "-", "│": "|", "├": "|", "└": "|", "µ": "u",
             "²": "2", "±": "+-", "·": ".", "≤": "<=", "≥": ">="}  # fmt: skip
 """One column for one column wherever it stands in a table."""
-_HUNG_UP = "the terminal hung up (SIGHUP): what was begun is finished"
+_HUNG_UP = "the terminal was closed (SIGHUP): finishing what was started"
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

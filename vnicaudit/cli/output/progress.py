@@ -68,7 +68,7 @@ class Progress:
             if self._waiting:
                 self._line.show(f"{self._waiting}{self._place}: no answer yet, {seconds:.0f} s")
             elif self._last is not None and seconds > _STALLED:
-                self._line.show(f"{self._text(*self._last)}; nothing more for {seconds:.0f} s")
+                self._line.show(f"{self._text(*self._last)}; no progress for {seconds:.0f} s")
 
     def read_files(self, done: int, total: int | None) -> None:
         """Note that so many files of a target were read."""

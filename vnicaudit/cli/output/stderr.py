@@ -86,7 +86,7 @@ def _has_room(descriptor: int, seconds: float) -> bool:
 
 
 def _missed(lines: int) -> str:
-    return f"… {count(lines, 'line')} could not be told here\n"
+    return f"… {count(lines, 'line')} could not be shown here\n"
 
 
 _STDERR = _Stderr()

@@ -49,5 +49,5 @@ def stream() -> TextIO:
 def write_error(error: OSError, name: str) -> VnicauditError:
     """The error that a failed write to standard output comes to."""
     if isinstance(error, BrokenPipeError):
-        return ReaderGoneError(f"{name}: nobody reads it any more")
+        return ReaderGoneError(f"{name} was closed by its reader")
     return VnicauditError(f"{name} could not be written: {error.strerror}")

@@ -158,8 +158,8 @@ def _check_format(options: ApplyOptions) -> None:
     """Raises UsageError where a measurement would stand in the middle of a document."""
     if options.format != "text" and options.trials.bench and not options.schedule.dry_run:
         raise UsageError(
-            "--format json shows no measurement: with --bench, `vnicaudit runs --format json` and "
-            "`vnicaudit bench show` say afterwards what was done"
+            "--format json cannot be used with --bench: use `vnicaudit runs --format json` and "
+            "`vnicaudit bench show` afterwards"
         )
 
 
@@ -174,7 +174,7 @@ def _check_reachable(steps: list[Step], context: RunContext, options: ApplyOptio
     for kind in (context.kinds.by_name(unit.kind) for unit in units):
         if not kind.bench:
             which = kind.steps_called or f"on {kind.name}s"
-            raise UsageError(f"--bench measures domains of libvirt; this plan has steps {which}")
+            raise UsageError(f"--bench measures libvirt domains only; this plan has steps {which}")
 
 
 class WithSchedule(Protocol):
@@ -209,7 +209,7 @@ def chosen_steps(
         *((one, _words_of(steps, _macs)) for one in wanted),
     ):
         if word not in among:
-            raise UsageError(f"the plan has no step on {word!r}{close_to(word, sorted(among))}")
+            raise UsageError(f"the plan has no step for {word!r}{close_to(word, sorted(among))}")
     chosen = tuple(
         step
         for step in steps
@@ -218,10 +218,12 @@ def chosen_steps(
     )
     for word in domains if wanted else ():
         if word not in _words_of(chosen, _names):
-            raise UsageError(f"the plan has no step on a NIC of {word!r} that --nic names")
+            raise UsageError(f"the plan has no step for {word!r} on the NICs named with --nic")
     for word in wanted:
         if word not in _words_of(chosen, _macs):
-            raise UsageError(f"the plan has no step on {word!r} of a domain that --domain names")
+            raise UsageError(
+                f"the plan has no step for NIC {word!r} in the domains named with --domain"
+            )
     return chosen
 
 
@@ -273,7 +275,7 @@ def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) 
         return is_refused(f"unsafe: {step.reason} (--include-unsafe)", ("unsafe",))
     option = step.mode(mode)
     if not option.possible and not (mode == "next-boot" and kinds.of(step).is_text):
-        return is_refused(f"not with --mode {mode}: {option.reason}", (option.code,))
+        return is_refused(f"not possible with --mode {mode}: {option.reason}", (option.code,))
     return None
 
 

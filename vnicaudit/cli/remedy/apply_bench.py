@@ -138,11 +138,9 @@ def trial_order(options: ApplyOptions, adapters: GetAdapters) -> TrialRequest | 
         _check_alone()
         return None
     if options.mode == "next-boot":
-        raise UsageError(
-            "--bench measures what runs: give --mode restart or --mode hotswap with it"
-        )
+        raise UsageError("--bench measures the running guest: add --mode restart or --mode hotswap")
     if options.schedule.batch > 1:
-        raise UsageError("--bench with --batch above 1: guests would disturb each other's runs")
+        raise UsageError("--bench needs --batch 1: guests would disturb each other's measurements")
     from vnicaudit.bench.endpoints.opening import parse
     from vnicaudit.bench.profiles.load import load_profile
     from vnicaudit.bench.trials.request import TrialRequest
@@ -152,8 +150,8 @@ def trial_order(options: ApplyOptions, adapters: GetAdapters) -> TrialRequest | 
     profile = load_profile(wanted.bench)
     if profile.states:
         raise UsageError(
-            f"profile {profile.name} needs commands that bring the server into its states: "
-            "measure with `bench run` before and after"
+            f"profile {profile.name} needs commands that switch the server between states, which "
+            "apply cannot run: measure with `bench run` before and after"
         )
     return TrialRequest(
         profile=profile,
@@ -174,7 +172,9 @@ def _undecided(wanted: BenchOptions) -> Literal["keep", "roll-back"]:
     context = click.get_current_context()
     given = context.get_parameter_source("on_undecided") is click.core.ParameterSource.COMMANDLINE
     if given and wanted.on_inconclusive is not None:
-        raise UsageError("--on-inconclusive is the old name of --on-undecided: give that alone")
+        raise UsageError(
+            "--on-inconclusive is the old name of --on-undecided: use only the new one"
+        )
     asked = wanted.on_inconclusive or wanted.on_undecided
     return "keep" if asked == "keep" else "roll-back"
 
@@ -185,7 +185,7 @@ def _check_alone() -> None:
     for name in _ABOUT:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             option = name.replace("_", "-")
-            raise UsageError(f"--{option} is about a measurement: give --bench PROFILE with it")
+            raise UsageError(f"--{option} needs --bench PROFILE")
 
 
 def measure_in_turns(
@@ -225,17 +225,17 @@ def _print_event(event: Event, options: ApplyOptions, kinds: KindTable) -> int:
         show_result(event.result, options)
         return 0
     if isinstance(event, NotChanged):
-        tell(f"Nothing was changed: {event.name} keeps the NIC that it has.")
+        tell(f"Nothing was changed: {event.name} keeps its current NIC.")
         return ROLLED_BACK
     if isinstance(event, TakenBack):
-        tell(safe(f"{event.name}: taken back: {'; '.join(event.decision.reasons[:3])}"))
+        tell(safe(f"{event.name}: rolled back: {'; '.join(event.decision.reasons[:3])}"))
         return ROLLED_BACK
     if isinstance(event, Applied):
         return print_run(event.run, options, kinds)
     if isinstance(event, GuestRefused):
         tell(safe(f"{event.name}: refused: {event.reason}"))
     else:
-        reason = f"{event.reason}; {event.name} and those behind it were not reached"
+        reason = f"{event.reason}; {event.name} and the guests after it were not reached"
         tell(safe(f"Stopped: {reason}"))
     return RefusedError.exit_code
 
@@ -254,6 +254,6 @@ def show_result(result: BenchResult, options: ApplyOptions) -> None:
     def pieces() -> Iterator[str]:
         yield from render(result, screen_options(options.output))
         shown = command(f"bench show {result.run.id}", options.folder)
-        yield f"Kept as {safe(result.run.id)}: {safe(shown)}\n\n"
+        yield f"Stored as {safe(result.run.id)}: {safe(shown)}\n\n"
 
     print_result(pieces)

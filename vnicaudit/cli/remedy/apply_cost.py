@@ -76,7 +76,7 @@ def tell_cost(
     changed = "power cycle" if restarts else beside
     trial.listener.says(
         f"{each} {found.turns} turns with {count(found.changes, changed)}, about "
-        f"{duration(found.seconds)}; where that does not decide it, up to {found.most_turns} turns "
+        f"{duration(found.seconds)}; if that is not conclusive, up to {found.most_turns} turns "
         f"with {count(found.most_changes, changed)}, about {duration(found.most_seconds)}"
     )
     _tell_what_no_turns_decide(trial)
@@ -91,7 +91,7 @@ def _tell_what_no_turns_decide(trial: TrialRequest) -> None:
         return
     enough = usual_turns(profile.comparisons)
     trial.listener.says(
-        f"{profile.turns[-1]} turns of each arm cannot tell any difference from chance among "
-        f"{profile.comparisons} primary comparisons: profile {profile.name} needs {enough[-1]} "
-        f"(turns = {list(enough)}), or fewer primary workloads"
+        f"with {profile.turns[-1]} turns of each arm, no difference among {profile.comparisons} "
+        f"primary comparisons can be told from chance: profile {profile.name} needs {enough[-1]} "
+        f"turns (turns = {list(enough)}), or fewer primary workloads"
     )

@@ -29,8 +29,8 @@ def shadow_address(options: BenchOptions) -> IPv4Interface | None:
         return None
     if not wanted or text is None:
         raise UsageError(
-            "--shadow-address IP/LENGTH is the free address that --bench with --bench-design "
-            "shadow measures the new NIC by, in the network of the old one: give both or neither"
+            "--bench with --bench-design shadow needs --shadow-address IP/LENGTH, and only then: "
+            "a free address in the old NIC's network, used to measure the new NIC"
         )
     from vnicaudit.bench.trials.shadow_checks import temporary_address
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.model.plan import Plan
 
-_LEFT = "is left as it was: not all targets could be read, and this plan would be empty"
+_LEFT = "was not overwritten: some targets could not be read, and the new plan would be empty"
 
 _EPILOG = """\b
 Examples:
@@ -225,7 +225,9 @@ def print_plan(
         emit(text)
     if plan.steps and not output.quiet:
         emit(
-            "Nothing has been changed." + ("" if in_full else " Each step in full: --diff.") + "\n"
+            "Nothing has been changed."
+            + ("" if in_full else (" To see each step in full, use --diff."))
+            + "\n"
         )
     flush()
     if path and would_lose:
@@ -240,8 +242,8 @@ def _next_step(plan: Plan, path: str, command: str) -> str:
     from vnicaudit.reports.safe import safe
 
     if not plan.steps:
-        return f"Written to {safe(path)}: nothing in it to apply"
-    unread = " (not all targets could be read)" if plan.errors else ""
+        return f"Written to {safe(path)}: there is nothing to apply"
+    unread = " (some targets could not be read)" if plan.errors else ""
     return (
         f"Written to {safe(path)}{unread}; next: vnicaudit {command.format(safe(path_word(path)))}"
     )
@@ -253,4 +255,7 @@ def _write_projects(plan: Plan, folder: str, *, quiet: bool) -> None:
         return
     number = write_projects(plan, folder)
     if not quiet:
-        tell(f"{folder}: {count(number, 'project')}, and {TABLE}; hand them on yourself")
+        tell(
+            f"{folder}: wrote {count(number, 'project')} and {TABLE}; nothing is sent, pass them "
+            "on yourself"
+        )

@@ -36,7 +36,7 @@ def write_plan(path: str, text: bytes) -> None:
     changed on hosts: nobody else may write to it; a link there is replaced and not followed."""
     with as_usage_error(path):
         if os.path.isfile(path) and not _is_plan(path):
-            raise UsageError(f"{path}: it is there, and no plan: give another name")
+            raise UsageError(f"{path} exists and is not a plan: choose another name")
     with ReportOutput(path, private=True) as output:
         output.write(text.decode())
 
@@ -99,6 +99,6 @@ def _write(path: str, text: str, mark: str) -> None:
         with open(path, "rb") as stream:
             head = stream.read(_HEAD)
         if head and not head.replace(b'"', b"").startswith(mark.encode()[: _HEAD // 2]):
-            raise UsageError(f"{path}: it is there, and not of a plan: give another folder")
+            raise UsageError(f"{path} exists and was not written by plan: choose another folder")
     with ReportOutput(path) as output:
         output.write(text)

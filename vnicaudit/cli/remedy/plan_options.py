@@ -53,7 +53,7 @@ def planning_options(options: PlanCommandOptions, kinds: tuple[TargetKind, ...])
     from vnicaudit.remedy.planning.options import PlanOptions
 
     if options.projects and not any(is_cloud(target, kinds) for target in options.targets):
-        raise UsageError(f"--projects is for a cloud ({CLOUD}CLOUD)")
+        raise UsageError(f"--projects needs a cloud as target ({CLOUD}CLOUD)")
     devices = _devices(options, kinds)
     _check_accepted(options.accepted, options.to)
     return PlanOptions(
@@ -73,16 +73,16 @@ def _devices(options: PlanCommandOptions, kinds: tuple[TargetKind, ...]) -> tupl
     devices = {"vdpa": options.vdpa_devices, "vhostuser": options.sockets}
     for goal, option in (("vdpa", "--vdpa-device"), ("vhostuser", "--vhostuser-socket")):
         if devices[goal] and to != goal:
-            raise UsageError(f"{option} is for --to {goal}")
+            raise UsageError(f"{option} needs --to {goal}")
     if to == "virtio":
         return ()
     if not options.macs:
-        raise UsageError(f"--to {to} needs --nic: say which NICs")
+        raise UsageError(f"--to {to} needs --nic: name the NICs to change")
     wanted = devices[to]
     if any(is_cloud(target, kinds) for target in targets):
         return _of_cloud(to, wanted, targets, kinds)
     if len(wanted) != len(options.macs):
-        raise UsageError(f"--to {to} needs one device or socket for each --nic, in their order")
+        raise UsageError(f"--to {to} needs one device or socket for each --nic, in the same order")
     _check_paths(wanted)
     return wanted
 
@@ -91,11 +91,13 @@ def _of_cloud(
     to: str, wanted: tuple[str, ...], targets: tuple[str, ...], kinds: tuple[TargetKind, ...]
 ) -> tuple[str, ...]:
     if wanted:
-        raise UsageError(f"--to {to}: in a cloud Nova and Neutron choose the device or socket")
+        raise UsageError(
+            f"--to {to}: in a cloud, Nova and Neutron choose the device or socket; do not name one"
+        )
     if not all(is_cloud(target, kinds) or _may_be_nova_conf(target, kinds) for target in targets):
         raise UsageError(
-            f"--to {to}: plan a cloud by itself, or with nova.conf of its compute nodes; on a host "
-            "each NIC is given a device"
+            f"--to {to}: plan clouds and hosts separately (a cloud may be planned with nova.conf "
+            "of its compute nodes), as only NICs on hosts are given a device"
         )
     return ()
 
@@ -108,19 +110,19 @@ def _may_be_nova_conf(target: str, kinds: tuple[TargetKind, ...]) -> bool:
 
 def _check_paths(wanted: tuple[str, ...]) -> None:
     if len(set(wanted)) != len(wanted):
-        raise UsageError("each NIC needs a device or socket of its own")
+        raise UsageError("each NIC needs its own device or socket")
     for path in wanted:
         if not path.startswith("/"):
-            raise UsageError(f"{path}: give the whole path")
+            raise UsageError(f"{path}: use the absolute path")
 
 
 def _macs(texts: tuple[str, ...]) -> tuple[str, ...]:
     macs = tuple(mac.strip().lower() for mac in texts)
     for mac in macs:
         if MAC.fullmatch(mac) is None:
-            raise UsageError(f"--nic {mac!r}: give a MAC address, as 52:54:00:12:34:56")
+            raise UsageError(f"--nic {mac!r}: expected a MAC address such as 52:54:00:12:34:56")
         if macs.count(mac) > 1:
-            raise UsageError(f"--nic {mac} is given twice")
+            raise UsageError(f"--nic {mac} is used twice")
     return macs
 
 
@@ -129,11 +131,15 @@ def _check_accepted(names: tuple[str, ...], to: Goal) -> None:
     from vnicaudit.remedy.planning.backends import functions_lost
 
     if names and to == "virtio":
-        raise UsageError("--accept-loss is for --to vdpa and vhostuser: virtio loses nothing")
+        raise UsageError(
+            "--accept-loss needs --to vdpa or vhostuser: a change to virtio loses nothing"
+        )
     known = functions_lost(to)
     for name in names:
         if name not in known:
-            raise UsageError(f"--accept-loss {name}: --to {to} loses {', '.join(known)}")
+            raise UsageError(
+                f"--accept-loss {name}: unknown; with --to {to}, a NIC can lose {', '.join(known)}"
+            )
 
 
 plan_file_option = click.option(

@@ -105,7 +105,7 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     run, restore = options.run, options.restore
     found = read_run(StateFolder(options.folder).run(run))
     if restore and options.macs:
-        raise UsageError("--restore puts definitions back as a whole: without --nic")
+        raise UsageError("--restore cannot be used with --nic: it restores whole definitions")
     mode = options.mode or (found.request.mode if found and not restore else "next-boot")
     macs = tuple(mac.lower() for mac in options.macs)
     selection = RollbackSelection(options.domains, macs, options.over_edits, restore)

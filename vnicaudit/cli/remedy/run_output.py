@@ -147,9 +147,10 @@ def end_of_run(
     if done.stopped:
         tell(safe(f"Stopped: {done.stopped}"))
     if done.run.outcome == "unfinished" and not done.is_lost:
-        back = f", {_follow_up(f'rollback {done.run.id}', done.run, kinds, options)} undoes it"
+        undo = _follow_up(f"rollback {done.run.id}", done.run, kinds, options)
+        back = f", or undo it with {undo}"
         tell(
-            f"Run {done.run.id} is unfinished: the same command resumes it"
+            f"Run {done.run.id} is unfinished: repeat the command to resume it"
             + ("" if done.taken_back else back)
         )
     if done.taken_back:
@@ -166,7 +167,7 @@ def _tell_next(run: RunRecord, kinds: KindTable, options: RemedyOptions) -> None
     if waiting:
         more = f" and {len(waiting) - _NAMED:,} more" if len(waiting) > _NAMED else ""
         names = f"{', '.join(waiting[:_NAMED])}{more}"
-        tell(safe(f"Waiting to be powered off and on: {names}"))
+        tell(safe(f"Waiting for a power cycle (power off, then on): {names}"))
         tell(f"Check later: {_follow_up(f'runs --verify {run.id}', run, kinds, options)}")
     if any(unit.outcome == "applied" and unit.undone_by is None for unit in run.steps):
         again = "Undo the rollback" if run.kind == "rollback" else "Undo"

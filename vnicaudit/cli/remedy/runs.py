@@ -145,7 +145,7 @@ def _prune(keep: str, options: RunsOptions) -> int:
     from vnicaudit.remedy.applying.pruning import old_runs, remove_leftovers, remove_runs
 
     if options.run is not None or options.verify or options.recover or options.format != "text":
-        raise UsageError("--prune removes old runs: give it without RUN, --verify and --format")
+        raise UsageError("--prune cannot be used with RUN, --verify, --recover or --format")
     before = datetime.now(timezone.utc) - timedelta(days=days_of(keep, "--prune"))
     state = StateFolder(options.folder)
     remove_leftovers(state)
@@ -162,10 +162,10 @@ def _prune(keep: str, options: RunsOptions) -> int:
 
 def _check_or_recover(options: RunsOptions, wiring: Wiring) -> int:
     if options.format != "text":
-        raise UsageError("--verify and --recover print text alone")
+        raise UsageError("--verify and --recover print text only: leave out --format")
     if options.recover:
         if options.run is not None or options.verify:
-            raise UsageError("--recover is for all runs: give it alone")
+            raise UsageError("--recover covers all runs: use it without RUN and --verify")
         return _recover(options, wiring)
     if options.run is None:
         raise UsageError(f"--verify needs a RUN; `{_listing(options.folder)}` lists them")
@@ -234,7 +234,7 @@ def _verify(run: str, options: RunsOptions, wiring: Wiring) -> int:
     units = [] if found is None else list(in_effect(found, context))
     if not units:
         shown = context.state.command(f"runs {run}")
-        raise UsageError(f"run {run} applied nothing that could be verified: {shown}")
+        raise UsageError(f"run {run} has no applied change to verify; to see it: {shown}")
     print_result(lambda: _rendered(units, options.output))
     if any(unit.state in ("differs", "gone", "moved") for unit in units):
         return RefusedError.exit_code

@@ -54,7 +54,7 @@ class Controller:
             raise ActionError(f"nova-manage cannot be run: {error}") from None
         if ended.code is None:
             raise ActionError(
-                f"nova-manage at {self._url} was ended, or took over {self._seconds:g} s "
+                f"nova-manage at {self._url} was killed, or took more than {self._seconds:g} s "
                 "(--nova-manage-timeout)"
             )
         return CommandOutput(ended.code, ended.stdout[-_TEXT_MAX:], ended.stderr[-_TEXT_MAX:])
@@ -92,7 +92,7 @@ class Controller:
         """A connection that nobody uses; None: there is none."""
         with self._turn:
             if self._closed:
-                raise EndpointError(f"{self._url}: it was left")
+                raise EndpointError(f"{self._url}: the connection was closed")
             self._busy += 1
             return self._idle.pop() if self._idle else None
 

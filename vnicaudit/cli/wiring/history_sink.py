@@ -40,5 +40,5 @@ def history_sink(place: HistoryPlace, *, is_named: bool, quiet: bool = False) ->
         if is_named:
             raise
         if not quiet:
-            tell(f"Note: this audit is not remembered: {error}")
+            tell(f"Note: this audit was not stored in the history: {error}")
         return None

@@ -99,7 +99,7 @@ class _HostVariables:
     def _port(self) -> str:
         port = self._text("ansible_port", "ansible_ssh_port")
         if port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
-            raise self._error(f"ansible_port: {port[:40]!r} is no port")
+            raise self._error(f"ansible_port: {port[:40]!r} is not a port")
         return f":{port}" if port and port != "22" else ""
 
     def _seconds(self, name: str) -> float | None:
@@ -111,7 +111,7 @@ class _HostVariables:
         except ValueError:
             seconds = 0
         if not 0.1 <= seconds <= 86_400:
-            raise self._error(f"{name}: from 0.1 to 86400 seconds, not {text[:40]!r}")
+            raise self._error(f"{name}: must be from 0.1 to 86400 seconds, not {text[:40]!r}")
         return seconds
 
     def _switch(self) -> bool | None:
@@ -119,7 +119,7 @@ class _HostVariables:
         if not text:
             return None
         if text not in _TRUE | _FALSE:
-            raise self._error(f"vnicaudit_agent: true or false, not {text[:40]!r}")
+            raise self._error(f"vnicaudit_agent: must be true or false, not {text[:40]!r}")
         return text in _TRUE
 
     def _text(self, *names: str) -> str:
@@ -131,7 +131,7 @@ class _HostVariables:
             text = str(value)
             if "{{" in text or "{%" in text:
                 raise self._error(
-                    f"{name} is a template, which Ansible alone can work out; set vnicaudit_uri"
+                    f"{name} is a template, which only Ansible can evaluate; set vnicaudit_uri"
                 )
             return text
         return ""

@@ -65,8 +65,9 @@ class _IniReader:
         found = _SECTION.fullmatch(line)
         kind = found[2] or "hosts" if found else ""
         if found is None or kind not in _KINDS:
-            raise self._error(number, "a section is written as [group], [group:children] or "
-                              "[group:vars]")  # fmt: skip
+            raise self._error(number, (
+                "write a section as [group], [group:children] or [group:vars]"
+            ))  # fmt: skip
         self._section = (found[1], kind)
         self.groups.add_group(found[1])
         if kind == "vars":
@@ -77,7 +78,7 @@ class _IniReader:
     def _child(self, number: int, parent: str, line: str) -> None:
         words = self._words(number, line)
         if len(words) != 1:
-            raise self._error(number, "one group a line belongs under [group:children]")
+            raise self._error(number, "[group:children] needs one group per line")
         self._named.setdefault(words[0], number)
         self.groups.add_child(parent, words[0])
 
@@ -106,7 +107,7 @@ class _IniReader:
     def _assignment(self, number: int, text: str, *, of_host: bool = False) -> tuple[str, object]:
         key, equals, value = text.partition("=")
         if not equals:
-            what = "a host's variables are written as" if of_host else "a variable is written as"
+            what = "write a host's variables as" if of_host else "write a variable as"
             raise self._error(number, f"{what} NAME=VALUE, not {shortened(key)!r}")
         return key.strip(), _literal(value.strip())
 

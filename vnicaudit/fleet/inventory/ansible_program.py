@@ -48,7 +48,7 @@ def ask_ansible(path: str) -> AnsibleGroups:
     groups = _groups(path, answer.stdout)
     if not groups.own:
         why = f": {said[-_SAID_MAX:]}" if said else ""
-        raise UsageError(f"{path}: {PROGRAM} names no host in it{why}")
+        raise UsageError(f"{path}: {PROGRAM} found no host in it{why}")
     return groups
 
 
@@ -58,7 +58,7 @@ def _groups(path: str, data: bytes) -> AnsibleGroups:
         meta = json_as(bytes(parts.pop("_meta", msgspec.Raw(b"{}"))), _Meta)
         groups = {name: json_as(bytes(raw), _AnsibleGroup) for name, raw in parts.items()}
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: {PROGRAM} printed no inventory: {error}") from None
+        raise UsageError(f"{path}: {PROGRAM} did not print an inventory: {error}") from None
     found = AnsibleGroups(path)
     for name, group in groups.items():
         found.add_group(name)

@@ -60,5 +60,5 @@ def _table(tree: InventoryTree, value: object, path: TreePath) -> dict[str, obje
         return {value: None}
     if not isinstance(value, dict):
         what = ".".join(map(str, path)) or "the file"
-        raise tree.error(path, f"{what}: names with a colon belong here, no list and no value")
+        raise tree.error(path, f"{what}: expected names with a colon, not a list or a value")
     return {str(key): inner for key, inner in value.items()}

@@ -24,17 +24,17 @@ def fault_of_name(name: str) -> str:
     """Why this is no name of a host; empty where it is one."""
     if _NAME.fullmatch(name) and not name.startswith("-"):
         return ""
-    return f"{shortened(name)!r} is no name of a host"
+    return f"{shortened(name)!r} is not a host name"
 
 
 def fault_of_address(address: str) -> str:
     """Why this is no address of a host; empty where it is one."""
-    return "" if _ADDRESS.fullmatch(address) else f"{shortened(address)!r} is no address of a host"
+    return "" if _ADDRESS.fullmatch(address) else f"{shortened(address)!r} is not a host address"
 
 
 def fault_of_user(user: str) -> str:
     """Why this is no name of a user; empty where it is one."""
-    return "" if _USER.fullmatch(user) else f"{shortened(user)!r} is no name of a user"
+    return "" if _USER.fullmatch(user) else f"{shortened(user)!r} is not a user name"
 
 
 def fault_of_uri(uri: str) -> str:

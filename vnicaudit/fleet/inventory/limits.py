@@ -82,7 +82,7 @@ class LimitedHosts:
             expression = re.compile(text)
         except (re.error, OverflowError, RecursionError) as error:
             raise UsageError(
-                f"--limit: ~{shortened(text)}: no regular expression: {error}"
+                f"--limit: ~{shortened(text)}: not a regular expression: {error}"
             ) from None
         return self._of_groups_and_hosts(lambda name: expression.match(name) is not None)
 

@@ -56,7 +56,7 @@ class _Table:
         self._check_same(known, host)
         also = "" if known.name == host.name else f" as {known.name}"
         self.notes.append(
-            f"{host.name} ({host.source}) is named{also} in {known.source} already: read once"
+            f"{host.name} ({host.source}) is already named{also} in {known.source}: read once"
         )
         groups = tuple(dict.fromkeys((*known.groups, *host.groups)))
         options = HostOptions(
@@ -87,7 +87,7 @@ class _Table:
             return
         raise UsageError(
             f"{host.name} has two URIs: {_bare(known.uri)} ({known.source}) and {_bare(host.uri)} "
-            f"({host.source}); give one of them another name, or leave one out"
+            f"({host.source}); rename one of them, or leave one out"
         )
 
 

@@ -102,7 +102,7 @@ class _OwnFile:
         known = self._hosts.get(name)
         if known is not None:
             where = self._tree.place(known.path)
-            raise self._tree.error(path, f"host {name} stands in {where} already")
+            raise self._tree.error(path, f"host {name} is already in {where}")
         for group in host.groups:
             self._check_group(group, (*path, "groups"))
         self._check_uri(host, (*path, "uri"))

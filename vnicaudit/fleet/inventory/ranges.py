@@ -28,7 +28,7 @@ def expanded(name: str) -> list[str]:
         position = found.end()
     rest = name[position:]
     if any(bracket in text for bracket in "[]" for text in (rest, names[0])):
-        raise RangeError(f"{name}: no range of hosts; write it as [01:20] or [a:f]")
+        raise RangeError(f"{name}: not a range of hosts; write it as [01:20] or [a:f]")
     return [f"{one}{rest}" for one in names]
 
 
@@ -46,7 +46,9 @@ def _numbers(first: str, last: str, step: int) -> list[str]:
     if not last.isdigit():
         raise RangeError(f"[{first}:{last}]: from a number to a letter")
     if first[0] == "0" and len(first) > 1 and len(first) != len(last):
-        raise RangeError(f"[{first}:{last}]: both ends need as many digits where one begins with 0")
+        raise RangeError(
+            f"[{first}:{last}]: both ends need the same number of digits if one begins with 0"
+        )
     numbers = range(int(first), int(last) + 1, step)
     if len(numbers) > MOST_HOSTS:
         raise RangeError(f"[{first}:{last}]: stands for more than {MOST_HOSTS:,} hosts")

@@ -65,7 +65,7 @@ def _read(name: str, sources: Sources) -> SourceHosts:
         return _parsed("-", _decoded("-", sources.stdin.read(MAX_BYTES + 1)))
     if name.startswith(CLOUD):
         if sources.cloud is None:
-            raise UsageError(f"{name}: clouds are not read here")
+            raise UsageError(f"{name}: clouds are not supported here")
         return sources.cloud(name)
     if URI.match(name) and not os.path.exists(name):
         return SourceHosts((host_of(name, "--inventory"),))
@@ -94,7 +94,7 @@ def _file(path: str) -> SourceHosts:
     if os.path.isdir(path) or program:
         if not is_installed():
             what = "a folder" if os.path.isdir(path) else "a program"
-            raise UsageError(f"{path}: {what} is read by Ansible, which is not installed")
+            raise UsageError(f"{path}: reading {what} needs Ansible, which is not installed")
         return source_hosts(ask_ansible(path))
     with as_usage_error(path):
         data = read_regular(path, MAX_BYTES + 1)
@@ -103,7 +103,7 @@ def _file(path: str) -> SourceHosts:
 
 def _decoded(file: str, data: bytes) -> str:
     if len(data) > MAX_BYTES:
-        raise UsageError(f"{file}: larger than {MAX_BYTES >> 20} MiB, no inventory")
+        raise UsageError(f"{file}: larger than {MAX_BYTES >> 20} MiB: not an inventory")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -138,4 +138,4 @@ def _without_ansible(file: str) -> tuple[str, ...]:
     beside = [name for name in _BESIDE if file != STDIN and os.path.isdir(f"{folder}/{name}")]
     if not beside:
         return ()
-    return (f"{file}: {' and '.join(beside)} beside it are not read: Ansible is not installed",)
+    return (f"{file}: {' and '.join(beside)} next to it are not read: Ansible is not installed",)

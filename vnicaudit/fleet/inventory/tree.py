@@ -96,7 +96,7 @@ def yaml_tree(file: str, text: str) -> InventoryTree:
         line = source.line_column(second.start)[0]
         before = source.line_column(first.start)[0]
         name = shortened(second.text)
-        raise UsageError(f"{file}:{line}: {name!r} stands here and in line {before}")
+        raise UsageError(f"{file}:{line}: {name!r} is here and in line {before}")
     if document.root is None:
         return InventoryTree(file, None, {})
     lines: dict[TreePath, int] = {}

@@ -139,7 +139,7 @@ def _split(text: str, name: str) -> SplitResult:
         url, port = urlsplit(""), None
     clean = text.isascii() and text.isprintable() and " " not in text
     if url.scheme not in ("https", "http") or not url.hostname or port == 0 or not clean:
-        raise UsageError(f"channel {name!r}: its url is no https address")
+        raise UsageError(f"channel {name!r}: its url is not an https address")
     if url.username is not None or url.password is not None:
         raise UsageError(f"channel {name!r}: a name and password in the url: use token")
     return url

@@ -47,7 +47,7 @@ def deliver(address: Address, form: NoticeForm, body: bytes) -> Delivery:
     try:
         return call.result(address.deadline + 1)
     except TimeUpError:  # a name that is looked up for ever
-        return Delivery("unknown", f"no end within {address.deadline:.0f} s")
+        return Delivery("unknown", f"not finished within {address.deadline:.0f} s")
 
 
 def _connection(address: Address) -> http.client.HTTPConnection:

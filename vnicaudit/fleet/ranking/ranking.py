@@ -13,7 +13,7 @@ from vnicaudit.fleet.ranking.reasons import reason
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.ranking import MeasuredGain, MeasuredTraffic, RankedChange, Ranking
 
-NO_TRAFFIC = "traffic is not known; `vnicaudit fleet audit --traffic` measures it on QEMU hosts"
+NO_TRAFFIC = "traffic is unknown; `vnicaudit fleet audit --traffic` measures it on QEMU hosts"
 
 
 def rank(

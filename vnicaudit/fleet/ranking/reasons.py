@@ -22,7 +22,7 @@ def _parts(candidate: Candidate, elsewhere: int, estimate: GainEstimate | None) 
     yield from _traffic(candidate)
     yield _SAFETY[candidate.key.change.safety]
     if not candidate.reachable:
-        yield f"how {candidate.key.change.owner} makes changes is not known"
+        yield f"it is unknown how {candidate.key.change.owner} makes changes"
     yield _cured(candidate)
     if elsewhere:
         yield f"the same change in {count(elsewhere, 'more place')}"
@@ -38,7 +38,7 @@ def _traffic(candidate: Candidate) -> Iterator[str]:
     if candidate.rate is not None:
         yield _carries(candidate)
     if 0 < candidate.counted < candidate.nics:
-        yield f"counters known of {candidate.counted:,} of {count(candidate.nics, 'NIC')}"
+        yield f"counters known for {candidate.counted:,} of {count(candidate.nics, 'NIC')}"
 
 
 def _carries(candidate: Candidate) -> str:

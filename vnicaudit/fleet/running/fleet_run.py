@@ -88,7 +88,10 @@ class FleetRun:
         for place, name in enumerate(self.audit.chosen_hosts):
             kept = self._spool.host(place)
             if kept is None:
-                raise JournalError(f"{self._spool.folder}: the reading of {name} is gone; resume")
+                raise JournalError(
+                    f"{self._spool.folder}: the stored reading of {name} is gone; run again with "
+                    "--resume"
+                )
             yield kept
 
     def items(self) -> Iterator[Audited]:

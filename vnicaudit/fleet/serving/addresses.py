@@ -47,7 +47,8 @@ def listen_address(text: str, *, public: bool) -> ListenAddress:
         number = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError:
         raise UsageError(
-            f"{text}: not an IP address; a name may stand for an address that others can reach"
+            f"{text}: not an IP address; use one, as a name may resolve to an address that others "
+            "can reach"
         ) from None
     address = ListenAddress(str(number), int(found["port"]))
     if not (address.is_loopback or public):
@@ -77,7 +78,7 @@ def host_names(names: tuple[str, ...]) -> HostNames:
     """The names as they are compared. Raises UsageError for what cannot be the name of a host."""
     for name in names:
         if _HOST.fullmatch(name) is None or ":" in name:
-            raise UsageError(f"{name!r} is no name of a host: give it without scheme and port")
+            raise UsageError(f"{name!r} is not a host name: write it without scheme and port")
     return HostNames(frozenset(name.lower().removesuffix(".") for name in names))
 
 

@@ -158,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
             return Response(200, route(self.headers.get("Accept", "")))
         except VnicauditError as error:
             self.server.on_error(str(error))
-            return plain(503, "the history cannot be read now: the log of this server says why")
+            return plain(503, "the history cannot be read now: see the log of this server")
 
     def _refusal(self) -> Response | None:
         hosts = self.headers.get_all("Host") or []
@@ -167,7 +167,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not self.server.names.allow(hosts[0].strip()):
             return plain(421, "not a name of this server: allow it with --allow-host")
         if self.headers.get("Transfer-Encoding") or self.headers.get("Content-Length", "0") != "0":
-            return plain(413, "a request has no body here")
+            return plain(413, "a request must not have a body")
         return plain(414, "too long") if len(self.path) > _LONGEST_PATH else None
 
     def _send(self, answer: Response) -> None:

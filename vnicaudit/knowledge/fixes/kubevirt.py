@@ -14,7 +14,7 @@ from vnicaudit.model.fix import Advice, ChangeHook, ChangeManifest, OwnersFix, S
 from vnicaudit.model.names import FixNames
 
 _KINDS = {
-    "VirtualMachineInstance": ("spec.domain", "create it anew"),
+    "VirtualMachineInstance": ("spec.domain", "create it again"),
     "VirtualMachineInstanceReplicaSet": ("spec.template.spec.domain", "replace its instances"),
     "VirtualMachinePool": (
         "spec.virtualMachineTemplate.spec.template.spec.domain",

@@ -104,8 +104,8 @@ def _commands(fix: StopSetStart, named: FixNames, server: ServerConfig) -> str:
     oldest, newest = (None, None) if nova is None else (nova.oldest, nova.newest)
     if newest is not None and newest < IMAGE_PROPERTY:
         return (
-            f"This Nova ({newest}.0 or older) cannot change it for a server that exists: only "
-            f"servers made anew get what their image says.{new}"
+            f"This Nova ({newest}.0 or older) cannot change it for an existing server: only new "
+            f"servers get what their image says.{new}"
         )
     surely = oldest is not None and oldest >= IMAGE_PROPERTY
     since = "" if surely else f" (Nova {IMAGE_PROPERTY}.0 or later)"

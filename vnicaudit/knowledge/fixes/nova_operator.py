@@ -29,12 +29,12 @@ _CLOUD = (
 
 BACKENDS = {
     "vdpa": (
-        "Nova has a server's NIC on vDPA where its Neutron port is made with --vnic-type vdpa "
-        "(23.0 or later): make such a port, and put it in this one's place. `vnicaudit plan "
-        "openstack:CLOUD --to vdpa --nic MAC` says what it takes, port by port."
+        "Nova puts a server's NIC on vDPA if its Neutron port was created with --vnic-type vdpa "
+        "(23.0 or later): create such a port to replace this one. `vnicaudit plan "
+        "openstack:CLOUD --to vdpa --nic MAC` shows what it takes, port by port."
     ),
     "vhostuser": (
-        "Nova has NICs on vhost-user where Open vSwitch on the compute node has its userspace "
+        "Nova puts NICs on vhost-user where Open vSwitch on the compute node uses its userspace "
         "datapath: move the server to such a node."
     ),
 }

@@ -19,7 +19,8 @@ from vnicaudit.text.cloud_names import client
 
 COMES_BACK = (
     "unless this Nova has the fix of Launchpad bug 2078999 (28.3.1, 29.2.1, 30.0), a resize or "
-    "cold migration brings the old value back, until the server is rebooted hard: do that after one"
+    "cold migration brings the old value back until the next hard reboot: hard-reboot the server "
+    "after one"
 )
 
 _COMMANDS = {
@@ -30,7 +31,7 @@ _COMMANDS = {
     "SHELVED_OFFLOADED": "{openstack} server unshelve {id}",
     "VERIFY_RESIZE": "{openstack} server resize confirm {id} (or revert)",
     "ERROR": (
-        "{openstack} server show -c fault {id} says why; put that right, then {openstack} server "
+        "{openstack} server show -c fault {id} shows why; correct that, then {openstack} server "
         "reboot --hard {id}"
     ),
     "SOFT_DELETED": "{openstack} server restore {id}",

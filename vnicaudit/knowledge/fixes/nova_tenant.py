@@ -19,38 +19,38 @@ from vnicaudit.model.server import CloudServer, ServerConfig
 from vnicaudit.text.cloud_names import client
 
 TENANT = (
-    "what Nova keeps for a server only an operator of the cloud can change: the route says what to "
-    "ask for, and what can be done without"
+    "only an operator of the cloud can change what Nova keeps for a server: the route lists what "
+    "to ask for, and what you can do yourself"
 )
 
 _WITHOUT = (
-    "Or without the operator, of a snapshot of itself. Its root disk will be that of the snapshot; "
-    "an ephemeral or swap disk of its flavor is made empty:"
+    "Or without the operator: rebuild it from a snapshot of itself. Its root disk will be that "
+    "of the snapshot; an ephemeral or swap disk of its flavor is created empty:"
 )
 _ROOT_LOST = (
-    "Rebuilt of the image it was made of, all data on its root disk would be lost; id, ports and "
+    "A rebuild from its original image would lose all data on its root disk; id, ports and "
     "addresses stay."
 )
 _VOLUME = (
-    "Or without the operator: a server made anew of the volume takes that volume's properties: "
-    "{openstack} volume set {image_options} VOLUME"
+    "Or without the operator: a new server created from the volume takes the volume's "
+    "properties: {openstack} volume set {image_options} VOLUME"
 )
 _ANEW = (
-    "Then delete the server, and create it with --volume VOLUME and --port for each of its ports. "
-    "Look first that nothing of it is deleted with the server: the volume by "
-    "delete_on_termination, ports that Nova made."
+    "Then delete the server, and create it with --volume VOLUME and --port for each of its "
+    "ports. First make sure that these are not deleted with the server: the volume "
+    "(delete_on_termination), and ports that Nova created."
 )
 _OVERWRITTEN = (
     "A rebuild (--reimage-boot-volume, microversion 2.93) would overwrite the volume: all data on "
     "it would be lost."
 )
 _FIRST = {
-    "VERIFY_RESIZE": "Its resize or migration waits for a word: {way}",
+    "VERIFY_RESIZE": "Its resize or migration waits for confirmation: {way}",
     "ERROR": "It is in error: {way}",
     "SOFT_DELETED": "It is deleted: {way} brings it back",
 }
 """Status -> the sentence around the way on, where that is no command alone."""
-_LATER = "It is {status}, in which Nova neither stops nor rebuilds it: wait until it is ACTIVE"
+_LATER = "It is {status}: Nova can neither stop nor rebuild it; wait until it is ACTIVE"
 _OFF = "SHUTOFF"
 
 

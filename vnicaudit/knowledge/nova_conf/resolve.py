@@ -158,7 +158,9 @@ class _References:
         None where its value is not certain, or not even whether Nova has it. DEFAULT is no group
         that a reference can name (NoSuchGroupError)."""
         if reference.startswith("DEFAULT."):
-            return _Broken(f"refers to ${{{reference}}}, and DEFAULT is no group to oslo.config")
+            return _Broken(
+                f"refers to ${{{reference}}}, but DEFAULT is not a group for oslo.config"
+            )
         group, dot, name = reference.rpartition(".") if reference.count(".") < 2 else ("", "", "")
         places: list[Name] = [(group, name)] if dot else [(section, name), ("DEFAULT", name)]
         for place in places:

@@ -33,7 +33,7 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Description | Domai
     """The descriptions and domains in a file, format by format. Raises TargetError where the file
     is broken, once all formats that can be read have been."""
     if data.startswith(_UTF16):
-        raise TargetError("UTF-16: not read; save it as UTF-8", file=file)
+        raise TargetError("UTF-16 is not supported; save it as UTF-8", file=file)
     data = data.removeprefix(BOM_UTF8)
     formats = _formats_of(data)
     failed: TargetError | None = None

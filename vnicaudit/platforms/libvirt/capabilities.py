@@ -50,7 +50,7 @@ def read_host(
     try:
         config = msgspec.structs.replace(config, qemu_version=emulator.result(patience))
     except TimeoutError:
-        text = f"QEMU's version: libvirt had not found it out after {patience:g} s"
+        text = f"QEMU's version: libvirt did not report it within {patience:g} s"
         errors += (ReadError(text),)
     return Host(connection.getHostname(), config, networks), errors
 

@@ -24,10 +24,12 @@ _ADVICE = (
     ("Permission denied", "run as root or as a member of the group libvirt"),
     ("No such file or directory", "is libvirt's daemon running there? (systemctl start libvirtd "
      "or virtqemud)"),
-    ("Connection refused", "nothing listens there: is the daemon running, is the port right?"),
-    ("resolve", "check the name of the host"),
-    ("Name or service not known", "check the name of the host"),
-    ("authentication", "the daemon wants to authenticate; this program never asks for a password"),
+    ("Connection refused", "nothing is listening there: is the daemon running, is the port right?"),
+    ("resolve", "check the host name"),
+    ("Name or service not known", "check the host name"),
+    ("authentication", (
+        "the daemon requires authentication; this program never asks for a password"
+    )),
     ("No connection driver", "this libvirt was built without that driver"),
     ("no connection driver", "this libvirt was built without that driver"),
 )  # fmt: skip

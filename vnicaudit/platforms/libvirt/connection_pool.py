@@ -98,7 +98,7 @@ class ConnectionPool:
 
 def _connection_lost_error(what: str, error: libvirt.libvirtError) -> SilentError:
     return SilentError(
-        f"libvirt went away when asked to {what}: {explain(error)}; it may have done so"
+        f"libvirt closed the connection when asked to {what}: {explain(error)}; it may have done so"
     )
 
 

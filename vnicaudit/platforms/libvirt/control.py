@@ -260,11 +260,11 @@ class LibvirtMachine:
                 raise GuestError(str(error)) from error
             raise
         if len(answer) > _ANSWER_MAX:
-            raise GuestError(f"the guest's agent answered {command} at too great length")
+            raise GuestError(f"the guest's agent's answer to {command} is too long")
         try:
             return json.loads(answer)["return"]
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise GuestError(f"the guest's agent answered {command} with no answer") from None
+            raise GuestError(f"the guest's agent sent no answer to {command}") from None
 
     def _xml(self, what: str, flags: int) -> bytes:
         text: str = self._ask(what, lambda domain: domain.XMLDesc(flags))

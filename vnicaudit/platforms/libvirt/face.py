@@ -25,8 +25,8 @@ def uri_of(name: str) -> str | None:
         return None
     if uri.group(1) not in _DRIVERS:
         raise UsageError(
-            f"{name}: not a libvirt URI this reads; one begins with {', '.join(_DRIVERS)}, "
-            "for example qemu:///system"
+            f"{name}: not a supported libvirt URI; it must begin with {', '.join(_DRIVERS)}, for "
+            "example qemu:///system"
         )
     from urllib.parse import urlsplit  # slow to load, and for live hosts only
 

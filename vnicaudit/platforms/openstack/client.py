@@ -106,7 +106,7 @@ class Client:
             except TimeUpError:
                 late += 1
                 reason = (
-                    f"no whole answer within {self.cloud.deadline:g} s; --deadline gives it more"
+                    f"no complete answer within {self.cloud.deadline:g} s; --deadline allows more"
                 )
                 failed, pause = self._error(what, reason, asked), None if late == _LATE else 0.0
             except _TRANSPORT_ERRORS as error:
@@ -129,7 +129,7 @@ class Client:
         if self.cloud.is_over():
             total = self.cloud.limits.total
             raise CallError(
-                f"not read to its end within {total:g} s; --cloud-deadline gives it more",
+                f"not completely read within {total:g} s; --cloud-deadline allows more",
                 file=self.cloud.target,
             )
 
@@ -185,7 +185,7 @@ class ChangingClient:
             )  # fmt: skip
         except TimeUpError:
             raise SilentError(
-                f"{what}: no answer within {cloud.deadline:g} s; it may be done all the same"
+                f"{what}: no answer within {cloud.deadline:g} s; it may still take effect"
             ) from None
         except _TRANSPORT_ERRORS as error:
             raise SilentError(cloud.session.masked(f"{what}: {transport(error)}")) from None

@@ -65,7 +65,7 @@ def _hypervisors(client: Client) -> _Hypervisors:
     found = _Hypervisors().read(client, listing)
     target = client.cloud.target
     if found.visible is False:
-        text = "its hypervisors are told to admins only: log in as one, or list the hosts yourself"
+        text = "only admins can see its hypervisors: log in as one, or list the hosts yourself"
         raise TargetError(text, file=target)
     if found.errors:
         raise TargetError(found.errors[0].message, file=target)

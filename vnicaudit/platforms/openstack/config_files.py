@@ -67,7 +67,7 @@ def _check_places(used: dict[str, str]) -> None:
         if places[path] == here and not variable:
             other = next(each for each in used if places[each] != here)
             raise UsageError(
-                f"{plain(path)} is not used together with {plain(other)}: it lies in the current "
+                f"{plain(path)} is not used together with {plain(other)}: it is in the current "
                 "folder, and could send the password elsewhere; start in another folder, or name "
                 f"both files ({_MAIN}, {_SECURE})"
             )
@@ -92,7 +92,7 @@ def _text(path: str, left_out: list[str], *, wanted: bool) -> bytes | None:
         if stat.S_ISFIFO(mode) and wanted:
             return None
         if not stat.S_ISREG(mode):
-            raise UsageError(f"{plain(path)} is no file")
+            raise UsageError(f"{plain(path)} is not a file")
         with open(path, "rb") as file:
             text = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
@@ -117,7 +117,7 @@ def _parsed(path: str, text: bytes) -> object:
             return json.loads(text)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         if node is not None and _Unfolded().size(node) > _MOST_NODES:
-            reason = f"its aliases unfold to more than {_MOST_NODES:,} values"
+            reason = f"its aliases expand to more than {_MOST_NODES:,} values"
         else:
             return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:

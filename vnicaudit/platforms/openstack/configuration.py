@@ -62,12 +62,12 @@ def region_of(name: str) -> CloudRegion:
     except _WRONG as error:
         reason = configured(error)
     except requests.RequestException as error:
-        reason = f"the profile that it names cannot be fetched: {transport(error)}"
+        reason = f"its profile cannot be fetched: {transport(error)}"
         raise TargetError(reason, file=f"openstack:{name}") from None
     except _FORM_ERRORS:  # their text may quote the file
         reason = (
-            f"what clouds.yaml says of {plain(name)} is not of the form that openstacksdk reads: "
-            "look at its auth_url, regions and profile"
+            f"openstacksdk cannot read the entry {plain(name)} of clouds.yaml: check its "
+            "auth_url, regions and profile"
         )
     raise UsageError(f"openstack:{name}: {reason}")
 
@@ -129,8 +129,8 @@ def _no_region(cloud: str, region: str, others: str, file: str | None) -> str:
     there, wanted = plain(others), plain(region)
     if cloud == ENVIRONMENT:
         return (
-            f"OS_REGION_NAME is {there}, and openstack itself takes no other region then: set it "
-            f"to {wanted}, or unset it"
+            f"OS_REGION_NAME is {there}, and openstack then accepts no other region: set it to "
+            f"{wanted}, or unset it"
         )
     return (
         f"{file or 'what is configured'} gives the cloud {plain(cloud)!r} no region {wanted}, and "
@@ -154,7 +154,7 @@ def _lacking(region: CloudRegion) -> str:
     if url is None:
         return ""
     if urlsplit(str(url)).scheme not in ("http", "https"):
-        return "auth_url is no URL that begins with http:// or https://"
+        return "auth_url is not a URL that begins with http:// or https://"
     if region.config.get("auth_type") in _BY_PASSWORD and said.get("password") is None:
         where = "OS_PASSWORD" if region.name == ENVIRONMENT else "clouds.yaml or secure.yaml"
         return f"the configuration lacks password (in {where})"
@@ -167,7 +167,7 @@ def _no_such(name: str, names: list[str], file: str | None) -> str:
     there = f"there are: {listed}" if names else "there is none"
     if name == ENVIRONMENT and os.environ.get(_CLOUD):
         chosen = plain(os.environ[_CLOUD])
-        return f"of the OS_* variables only OS_CLOUD is set: name the cloud, openstack:{chosen}"
+        return f"OS_CLOUD is the only OS_* variable that is set: name the cloud, openstack:{chosen}"
     if name == ENVIRONMENT:
         return f"no OS_* variables are set: source an openrc file, or name a cloud ({there})"
     if file is None:

@@ -37,19 +37,16 @@ _UNTOLD = (400, 403, 404, 409, 501)
 """Answers of ``diagnostics``: its compute node is too old for these (in the middle of an upgrade),
 this user may not, it is gone, it is off, its driver has none."""
 _NO_VOLUME = (
-    "Cinder knows no volume {volume}, which Nova has attached to it (or this user may not see it): "
-    "once stopped, it might not be started again. Look at it with {openstack} volume show "
-    "{volume}; what is gone is detached by {openstack} server remove volume {server} {volume}"
+    "Cinder does not know volume {volume}, which Nova has attached to it (or this user may not "
+    "see it): once stopped, the server might not start again. Check with {openstack} volume show "
+    "{volume}; if it is gone, detach it with {openstack} server remove volume {server} {volume}"
 )
 _NO_SERVER = (
-    "Nova knows no server {server}, not even as one that was deleted (or this user may not see "
-    "it): is openstack:{cloud} another cloud, region or project now than when the plan was made? "
-    "Where it was deleted long ago, take its step out of the plan"
+    "Nova does not know server {server}, not even as deleted (or this user may not see it): is "
+    "openstack:{cloud} now another cloud, region or project than when the plan was made? If it "
+    "was deleted long ago, remove its step from the plan"
 )
-_UNSEEN_VOLUME = (
-    "its volume {volume} cannot be looked at, so whether another server has it too is not known: "
-    "{why}"
-)
+_UNSEEN_VOLUME = "its volume {volume} cannot be checked, so another server may have it too: {why}"
 
 
 class LogIn(Protocol):
@@ -121,7 +118,7 @@ class Control(FlavorCopies):
         volumes = states.volumes_of(self._server_body(server_id))
         if len(volumes) > _MOST_VOLUMES:
             raise ActionError(
-                f"it has {len(volumes)} volumes, and no more than {_MOST_VOLUMES} are looked at"
+                f"it has {len(volumes)} volumes, and at most {_MOST_VOLUMES} are checked"
             )
         found = []
         for volume in volumes:
@@ -157,7 +154,7 @@ class Control(FlavorCopies):
     def image_properties(self, image_id: str) -> dict[str, str]:
         """The properties of an image, beside some of its attributes."""
         body = self._client.get("image", f"/images/{part(image_id)}")
-        raw = states.decoded(body, dict[str, object], "what Glance answered is no image")
+        raw = states.decoded(body, dict[str, object], "Glance's answer is not an image")
         return {name: value for name, value in raw.items() if isinstance(value, str)}
 
     def set_image_properties(self, image_id: str, properties: Mapping[str, str | None]) -> None:
@@ -183,7 +180,7 @@ class Control(FlavorCopies):
                 raise
         name = plain(server_id)
         if self._was_deleted(server_id):
-            raise GoneError(f"there is no server {name} any more")
+            raise GoneError(f"server {name} no longer exists")
         raise UnseenError(_NO_SERVER.format(server=name, cloud=plain(self.name)))
 
     def _was_deleted(self, server_id: str) -> bool:

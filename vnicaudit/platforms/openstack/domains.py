@@ -77,7 +77,7 @@ class CloudSurroundings(msgspec.Struct):
 def server_of(server: RawServer, around: CloudSurroundings) -> Server | ReadError | None:
     """The server; its ports are taken. None for one that is deleted already."""
     if not UUID.fullmatch(server.id):
-        return ReadError(f"servers: {plain(server.id)!r} is no id of a server", around.target)
+        return ReadError(f"servers: {plain(server.id)!r} is not a server id", around.target)
     ports = around.ports.take(server.id)
     if server.status == "DELETED":
         return None

@@ -15,8 +15,8 @@ from vnicaudit.text.cloud_names import CLOUD
 ALL_REGIONS = "/*"
 """Behind the name of a cloud: every region of its catalogue."""
 _NOT_TOLD = (
-    "which regions it has could not be asked when this began, and can by now ({regions}): none was "
-    "read; try again"
+    "its regions could not be listed at the start, but can be now ({regions}): none was read; "
+    "try again"
 )
 
 
@@ -29,16 +29,16 @@ def cloud_of(name: str) -> str | None:
     if slash and not name.rpartition("/")[2].strip():
         alone = name.rstrip("/ ")
         raise UsageError(
-            f"{name}: no region is named behind the slash; write {alone} for the region that is "
-            f"configured, or {alone}/* for all of them"
+            f"{name}: the region after the slash is missing; write {alone} for the configured "
+            f"region, or {alone}/* for all of them"
         )
     if cloud:
         return name
     if chosen := os.environ.get("OS_CLOUD", "").strip():
         return f"{CLOUD}{chosen}{slash}{region}"
     raise UsageError(
-        f"{name}: no cloud is named; write openstack:NAME with a name from clouds.yaml (or set "
-        "OS_CLOUD), or openstack:envvars for what the OS_* variables say"
+        f"{name}: the cloud is missing; write openstack:NAME with a name from clouds.yaml (or set "
+        "OS_CLOUD), or openstack:envvars to use the OS_* variables"
     )
 
 

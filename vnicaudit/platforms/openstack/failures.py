@@ -18,11 +18,11 @@ _LONGEST = 400
 
 _ADVICE = {
     400: "the request does not suit this release of the service",
-    401: "the token was refused: log in anew, or check that the service trusts this Keystone",
-    403: "this user may not; a reader of the project, or an admin, may",
+    401: "the token was refused: log in again, or check that the service trusts this Keystone",
+    403: "this user has no permission; a reader of the project, or an admin, has",
     404: "nothing is at that address: check the endpoint in the catalogue",
-    429: "the service wants fewer requests: try again later",
-    502: "the proxy does not reach the service: is it running?",
+    429: "the service is limiting requests: try again later",
+    502: "the proxy cannot reach the service: is it running?",
     503: "the service is not available: try again later",
     504: "the service did not answer its proxy in time: try again, or raise its timeout",
 }
@@ -33,12 +33,14 @@ _TRANSPORT = (
      "OS_CACERT names the file of the authority"),
     ("TLS CA certificate", "cacert: in clouds.yaml or OS_CACERT names a file that is not there"),
     ("WRONG_VERSION_NUMBER", "that is not TLS: is it http:// and not https://?"),
-    ("Connection refused", "nothing listens there: is the service running, is the port right?"),
-    ("Name or service not known", "check the name of the host"),
-    ("Temporary failure in name resolution", "check the name of the host and the resolver"),
-    ("No address associated", "check the name of the host"),
+    ("Connection refused", (
+        "nothing is listening there: is the service running, is the port right?"
+    )),
+    ("Name or service not known", "check the host name"),
+    ("Temporary failure in name resolution", "check the host name and the resolver"),
+    ("No address associated", "check the host name"),
     ("No route to host", "that network cannot be reached from here"),
-    ("timed out", "nothing came back in time"),
+    ("timed out", "there was no answer in time"),
 )  # fmt: skip
 """Part of a message of the transport -> what it means. The first that matches is used."""
 _USER = re.compile(r"//[^/@\s]*@")

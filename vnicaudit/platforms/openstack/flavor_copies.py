@@ -81,7 +81,7 @@ class FlavorCopies:
         ActionError."""
         source = self._raw(flavor_id)
         if source is None:
-            raise ActionError(f"there is no flavor {flavor_id[:60]} any more")
+            raise ActionError(f"flavor {flavor_id[:60]} no longer exists")
         if self._raw(copy_id) is None:
             body = {"flavor": _copied(source, copy_id, name)}
             self._client.send("POST", "compute", "/flavors", body, microversion="2.55")
@@ -147,8 +147,8 @@ def _swap(source: RawFlavorDetails) -> int:
     try:
         return int(source.swap or 0)
     except ValueError:
-        raise ActionError(f"what Nova answered of flavor {source.id[:60]} is none: swap") from None
+        raise ActionError(f"Nova's answer for flavor {source.id[:60]} is invalid: swap") from None
 
 
 def _decoded(body: bytes, kind: type[T]) -> T:
-    return decoded(body, kind, "what Nova answered of a flavor is none")
+    return decoded(body, kind, "Nova's answer is not a flavor")

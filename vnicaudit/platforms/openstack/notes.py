@@ -55,11 +55,11 @@ def _notes(seen: ReadingFacts) -> Iterator[str]:
     if hidden := list(_hidden(seen)):
         tenant = seen.all_projects is False
         whom = f"a tenant of project {seen.project!r}" if tenant else "this user"
-        yield f"not shown to {whom}, but to an admin: {'; '.join(hidden)}"
+        yield f"shown to an admin, but not to {whom}: {'; '.join(hidden)}"
     if seen.unnamed:
         many = f"{count(seen.unnamed, 'project')} {'is' if seen.unnamed == 1 else 'are'}"
         why = seen.names or "it does not list them to this user, or they were deleted"
-        yield f"{many} shown by id: Keystone did not tell the name ({why})"
+        yield f"{many} shown by id: Keystone did not give the name ({why})"
     if seen.osinfo is not None:
         of = "of this machine" if seen.osinfo.installed else "that comes with vnicaudit"
         yield (
@@ -90,7 +90,7 @@ def scope_of(cloud: CloudLogin) -> str:
 def release(nova: NovaVersions) -> str:
     """``Nova 29 or 30 (its API goes to 2.96)``."""
     if not nova.microversion:
-        return "the release of Nova is not known: its API tells no microversion"
+        return "the release of Nova is unknown: its API reports no microversion"
     oldest, newest = nova.oldest, nova.newest
     if oldest is None:
         which = f"{newest} or older"
@@ -103,12 +103,13 @@ def release(nova: NovaVersions) -> str:
 
 def _not_told(nova: NovaVersions) -> str:
     text = (
-        "this Nova does not say which image properties it keeps for a server (2.98 does, Nova "
-        f"{_TOLD_BY}): they are those of the image where it was not changed since, else not known"
+        "this Nova does not report which image properties it keeps for a server (2.98 does, Nova "
+        f"{_TOLD_BY}): those of the image are used if it has not changed since, otherwise they "
+        "are unknown"
     )
     if nova.newest is not None and nova.newest < IMAGE_PROPERTY:
         return text
-    return f"{text}; what nova-manage image_property set has changed is not seen"
+    return f"{text}; changes by nova-manage image_property set are not visible"
 
 
 def _hidden(seen: ReadingFacts) -> Iterator[str]:

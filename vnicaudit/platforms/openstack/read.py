@@ -47,8 +47,8 @@ from vnicaudit.platforms.openstack.waiting import Feed
 _READY = "ready"
 """Of :attr:`~vnicaudit.model.domain.DomainConfig.readiness`."""
 _CELL_DOWN = (
-    "servers: of {count:,} Nova tells little more than the id: their cell is down, and they could "
-    "not be read"
+    "servers: {count:,} could not be read, because their cell is down and Nova reports little "
+    "more than their id"
 )
 
 

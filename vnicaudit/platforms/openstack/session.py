@@ -70,7 +70,7 @@ def understood(service: str) -> Iterator[None]:
         raise
     except _NOT_OF_ITS_FORM as error:  # not its text: it may quote the answer
         kind = type(error).__name__
-    raise OddError(f"{service}: an answer is not of its form ({kind})")
+    raise OddError(f"{service}: an answer has an unexpected form ({kind})")
 
 
 class Pace:
@@ -211,11 +211,11 @@ class CountingSession(Session):
             answer.close()
             if not _is_same_place(asked, url):
                 raise RedirectError(
-                    f"{bare_url(asked)} redirects to {bare_url(url)}, which is not followed: "
-                    "what proves who we are would go there; correct the address in the catalogue "
+                    f"{bare_url(asked)} redirects to {bare_url(url)}, which is not followed, as "
+                    "the credentials would be sent there; correct the address in the catalogue "
                     "or in clouds.yaml"
                 )
-        raise RedirectError(f"{bare_url(url)} redirects again and again")
+        raise RedirectError(f"{bare_url(url)} redirects too many times")
 
     def _counted(self, url: str) -> None:
         login = url.endswith("/auth/tokens")

@@ -169,4 +169,4 @@ def decoded(body: bytes, kind: type[T], complaint: str) -> T:
 
 
 def _decoded(body: bytes, kind: type[T], what: str) -> T:
-    return decoded(body, kind, f"what the cloud answered is not {what}")
+    return decoded(body, kind, f"the cloud's answer is not {what}")

@@ -34,7 +34,7 @@ from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
 PLAN = "plan.json"
 
 
-_ALREADY = "nothing to do: it already is as planned"
+_ALREADY = "nothing to do: it is already as planned"
 _MEANWHILE = "meanwhile a plan without that host (vnicaudit fleet plan --limit) changes others"
 _NOT_BEGUN: dict[Outcome, ForeseenOutcome] = {"gone": "gone", "refused": "refused"}
 """What a driver answers of one that is not there any more -> how that is foreseen."""
@@ -105,8 +105,8 @@ def apply(
         found = _unfinished(context, request) or begin_run(context.state, request)
         if trials is None and any(found.folder.glob("*.bench")):
             raise UsageError(
-                f"run {found.request.id} of this plan is unfinished, and measured: finish it with "
-                f"--bench, or undo it ({found.rollback_command()})"
+                f"run {found.request.id} of this plan, a measured one, is unfinished: finish it "
+                f"with --bench, or undo it ({found.rollback_command()})"
             )
         if not (found.folder / PLAN).exists():
             write_private(found.folder / PLAN, text)
@@ -211,7 +211,7 @@ class _Preparing:
     def __call__(self, unit: UnitRequest, drivers: Drivers) -> Prepared:
         steps = self._steps.get(unit.key, ())
         if not steps:
-            raise UnitRefusedError("the plan has no step for it any more", "plan")
+            raise UnitRefusedError("the plan no longer has a step for it", "plan")
         past = partial(all_past, self._context.state)
         request = PrepareRequest(self._context.mode, lambda: self._of_this_plan, past)
         return drivers.of(unit).prepare(unit, steps, request)
@@ -232,14 +232,14 @@ def _unfinished(context: RunContext, request: RunRequest) -> PastRun | None:
         if (run.kind, run.plan) == (request.kind, request.plan):
             if run.mode != request.mode:
                 raise UsageError(
-                    f"run {run.id} of this plan is unfinished, with --mode {run.mode}: finish it "
-                    f"with that, or undo it ({found.rollback_command()})"
+                    f"run {run.id} of this plan, started with --mode {run.mode}, is unfinished: "
+                    f"finish it with that mode, or undo it ({found.rollback_command()})"
                 )
             if run.units != request.units:
                 raise UsageError(
-                    f"run {run.id} of this plan is unfinished, with other steps of it "
-                    "(--include-unsafe, --domain, --nic): finish it with those, or undo it "
-                    f"({found.rollback_command()})"
+                    f"run {run.id} of this plan, started with other steps (--include-unsafe, "
+                    "--domain, --nic), is unfinished: finish it with the same options, or undo "
+                    f"it ({found.rollback_command()})"
                 )
             return found._replace(request=msgspec.structs.replace(run, limits=context.limits))
         refuse_beside(found, request.units, context.kinds)

@@ -20,7 +20,7 @@ def refuse_beside(found: PastRun, units: Iterable[UnitRequest], kinds: KindTable
         if any(kinds.is_same(unit, other) for other in begun):
             run = found.request
             undoing = command(f"rollback {run.plan}", found.folder.parent.parent)
-            again = undoing if run.kind == "rollback" else "its plan again"
+            again = undoing if run.kind == "rollback" else "apply its plan again"
             raise RefusedError(
                 f"run {run.id} is unfinished on {unit.name}: finish it ({again}), or undo it "
                 f"({found.rollback_command()})"

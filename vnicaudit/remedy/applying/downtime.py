@@ -22,7 +22,7 @@ def may_be_off(entries: Sequence[Entry]) -> str:
     transaction = head_of(begin).transaction
     if not transaction.active or not transaction.start:
         return ""
-    return f"it ran before and may be off now; by hand: {transaction.start}"
+    return f"it was running before and may be off now; to start it by hand: {transaction.start}"
 
 
 def seconds_off(entries: Sequence[Entry]) -> float:

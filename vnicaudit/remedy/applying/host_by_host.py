@@ -60,7 +60,7 @@ def open_begun(run: PastRun, drivers: Drivers, meanwhile: str) -> None:
     for unit in run.request.units:
         if not run.is_open(unit.key):
             continue
-        words = f"; {unit.name} is half done there: give the same command when it answers; "
+        words = f"; {unit.name} is half changed there: repeat the command when the host answers; "
         try:
             drivers.open((unit,))
         except TargetError as error:

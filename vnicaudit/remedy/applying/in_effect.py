@@ -34,11 +34,11 @@ def in_effect(found: PastRun, context: RunContext) -> Iterator[UnitState]:
 
 def _unfinished(found: PastRun, seen: UnitState) -> UnitState:
     """One of which the journal does not say how it ended: it may not have been looked at then."""
-    words = f"the run is unfinished on it: {found.rollback_command()} takes it back"
+    words = f"the run is unfinished on it: {found.rollback_command()} undoes it"
     if seen.state not in ("in-effect", "waiting"):
         return seen._replace(detail=f"{seen.detail}; {words}")
     now = f"{seen.state}: {seen.detail}" if seen.detail else seen.state
-    return seen._replace(state="unknown", detail=f"{words}; what was found now is {now}")
+    return seen._replace(state="unknown", detail=f"{words}; its state now: {now}")
 
 
 def _unit(
@@ -47,7 +47,7 @@ def _unit(
     """``back``: NICs of it that were taken back since: they are not looked at."""
     begin = found.begin(unit.key)
     if begin is None:
-        return UnitState(unit.name, "unknown", "nothing says what was to be done to it")
+        return UnitState(unit.name, "unknown", "the journal does not record the planned change")
     try:
         drivers.open([unit])
         return drivers.of(unit).verify(unit, begin, back or {})

@@ -40,7 +40,7 @@ class KindTable:
         kind = self._by_name.get(name)
         if kind is None:
             known = ", ".join(sorted(self._by_name))
-            raise UsageError(f"nothing here changes units of kind {name!r}; there are {known}")
+            raise UsageError(f"unknown kind of unit {name!r}; known are {known}")
         return kind
 
     def of(self, step: Step) -> Kind[Unit]:
@@ -49,8 +49,8 @@ class KindTable:
         found = self._claiming(step)
         if found is None:
             raise UsageError(
-                f"step {step.id}: nothing here changes units of kind {step.unit.kind!r} at "
-                f"{step.target[:200]!r}: put back what was edited, or make a new plan"
+                f"step {step.id}: {step.target[:200]!r} has no units of kind {step.unit.kind!r} "
+                "that can be changed: undo your edits of the plan, or make a new one"
             )
         return found
 

@@ -98,7 +98,7 @@ def rollback(
     RefusedError where another run is at work."""
     found = read_run(context.state.run(run_id))
     if found is None:
-        raise UsageError(f"run {run_id} was ended before it did anything")
+        raise UsageError(f"run {run_id} ended before it changed anything")
     units = selection.units_of(found)
     context = context.going_on_with(found.request)
     with ExitStack() as stack:
@@ -116,7 +116,7 @@ def rollback(
             whole = _not_undone(found, whole, selection, context)
             units = [selection.narrowed(unit) for unit in reversed(whole)]
         if not units and selection.restore:
-            raise UsageError(f"no original is kept in {found.folder / 'definitions'}")
+            raise UsageError(f"there is no saved original in {found.folder / 'definitions'}")
         if not units:
             return ended or _nothing_to_undo(found, context)
         request = context.request("rollback", run_id, units)
@@ -177,7 +177,7 @@ def _nothing_to_undo(found: PastRun, context: RunContext) -> tuple[RunResult, ..
     run = record(found)
     if not found.taken_back or run.outcome == "failed":
         shown = context.state.command(f"runs {run.id}")
-        raise UsageError(f"there is nothing to take back of it: {shown}")
+        raise UsageError(f"there is nothing to undo; to see the run: {shown}")
     return (RunResult(run, TAKEN_BACK, taken_back=True),)
 
 
@@ -189,7 +189,7 @@ def dry_run_rollback(
     UsageError where the run ended before it did anything."""
     found = read_run(context.state.run(run_id))
     if found is None:
-        raise UsageError(f"run {run_id} was ended before it did anything")
+        raise UsageError(f"run {run_id} ended before it changed anything")
     units = selection.units_of(found)[::-1]
     halves = tuple(
         Foreseen(unit.name, "would-change", steps=unit.steps, place=unit.place)
@@ -215,7 +215,7 @@ def _diff_printer(show: Tell, context: RunContext) -> Callable[[UnitRequest, Pre
             text_of = context.adapters.texts.writer.text_of
             text = unified_diff(prepared.before, prepared.goal, unit.name, text_of)
         except (VnicauditError, ValueError):
-            text = "what is there now cannot be shown as text\n"
+            text = "the present content cannot be shown as text\n"
         show(unit.name, text)
 
     return show_diff
@@ -263,9 +263,9 @@ def _note_restored(found: PastRun, units: Sequence[UnitRequest], went: RunResult
     journal, run = Journal(found.folder), went.run.id
     try:
         for key in sorted(lost & keys):
-            journal.write(Done("rolled-back", f"its original was put back by run {run}"), key)
+            journal.write(Done("rolled-back", f"its original was restored by run {run}"), key)
         if not found.has_ended:
-            journal.write(End(f"its originals were put back by run {run}"))
+            journal.write(End(f"its originals were restored by run {run}"))
     finally:
         journal.close()
 
@@ -302,7 +302,7 @@ def _unfinished(context: RunContext, request: RunRequest) -> PastRun | None:
         run = found.request
         if (run.kind, run.plan, run.units) == (request.kind, request.plan, request.units):
             if run.mode != request.mode:
-                raise UsageError(f"run {run.id} is unfinished: give --mode {run.mode}")
+                raise UsageError(f"run {run.id} is unfinished: use --mode {run.mode}")
             return found._replace(request=msgspec.structs.replace(run, limits=context.limits))
         refuse_beside(found, request.units, context.kinds)
     return None

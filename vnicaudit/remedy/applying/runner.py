@@ -37,9 +37,9 @@ Preparing = Callable[[UnitRequest, Drivers], Prepared]
 """What is to be done to one unit that was not begun. Raises RefusedError, ActionError."""
 
 
-_ALREADY = {"apply": "it is as planned already", "rollback": "it is as before already"}
-TAKEN_BACK = "taken back"
-SOME_TAKEN_BACK = "some of it was taken back"
+_ALREADY = {"apply": "it is already as planned", "rollback": "it is already as before"}
+TAKEN_BACK = "rolled back"
+SOME_TAKEN_BACK = "partly rolled back"
 """Why a run is over of which something else holds."""
 
 
@@ -163,10 +163,10 @@ class Runner:
         for one in lost:
             self._tell(self._names[one.key], self._found.restore_hint)
         if lost:
-            return f"what was done to {lost[0].name} is not known any more"
+            return f"the journal lost what was done to {lost[0].name}"
         left = [one for one in units if self._found.is_open(one.key) and one.key not in keys]
         if left:
-            return f"{left[0].name} is still in the middle"
+            return f"{left[0].name} is still half changed"
         others = any(self._found.has_begun(one.key) for one in units if one.key not in keys)
         reason = SOME_TAKEN_BACK if others else TAKEN_BACK
         self._journal.write(End(reason, taken_back=not others))
@@ -193,9 +193,9 @@ class Runner:
                 self._tell_remaining(
                     unit.name, f"unfinished: {unit.message}" if unit.message else "unfinished"
                 )
-        after = "the same command resumes it"
+        after = "repeat the command to resume it"
         self._tell_remaining(
-            f"run {run.id}", f"{after}, {self._found.rollback_command()} undoes it"
+            f"run {run.id}", f"{after}, or undo it with {self._found.rollback_command()}"
         )
 
     def _work(self, unit: UnitRequest) -> Callable[[], None]:
@@ -257,7 +257,7 @@ class Runner:
         if other := self._exclusion.failed_member(unit.exclusive):
             group = self._drivers.kinds.by_name(unit.kind).exclusive_called
             raise UnitRefusedError(
-                f"{other}, of the same {group}, failed: what they share may hang on this one",
+                f"{other}, of the same {group}, failed: the rest of the {group} is left alone",
                 "group",
             )
         prepared = self._preparing(unit, self._drivers)

@@ -34,7 +34,7 @@ class Window(msgspec.Struct, frozen=True):
             if begin == end:
                 raise ValueError
         except ValueError:
-            raise UsageError(f"{text[:40]!r} is no window: give it as 22:00-04:00") from None
+            raise UsageError(f"{text[:40]!r} is not a window: write it as 22:00-04:00") from None
         return cls(begin, end)
 
     def is_open(self, now: datetime) -> bool:

@@ -21,14 +21,14 @@ Tell = Callable[[str, str], None]
 """Is told the name of a host and what becomes of it."""
 
 _NO_LOCK = (
-    "{name} can hold no lock, so nothing would keep another operator away: {error} "
-    "(--without-host-lock, where nobody else works there)"
+    "{name} cannot be locked, so other operators could change it at the same time: {error} (if "
+    "nobody else works there, use --without-host-lock)"
 )
-_STAYS_LOCKED = "it stays locked: a change is half done there"
+_STAYS_LOCKED = "it stays locked: a change there is unfinished"
 _STAYS_LOCKED_AS_BEFORE = (
-    "it stays locked, as it was before: a change is half done on {uri}, which may be this host"
+    "it stays locked, as before: a change is unfinished on {uri}, which may be this host"
 )
-_NOBODY_CAN_TELL = "it stays locked: a change may be half done there: {error}"
+_NOBODY_CAN_TELL = "it stays locked: a change there may be unfinished: {error}"
 
 
 class HostWithLock(Protocol):
@@ -204,8 +204,8 @@ class Session:
             return ""
         if there.owner != self._state.host_lock().owner:
             raise HeldError(
-                f"another run is at work on {host.name}: {there.holder}; wait for it to end, or, "
-                f"where nothing of it runs any more: {there.clear_command}"
+                f"another run is working on {host.name}: {there.holder}; wait for it to end or, "
+                f"if it is no longer running, remove its lock: {there.clear_command}"
             )
         return there.owner
 

@@ -70,7 +70,7 @@ class GuestAgent:
     def _ask(self, command: str, **arguments: object) -> dict[str, object]:
         answer = self._machine.ask_agent(command, _SECONDS, **arguments)
         if not isinstance(answer, dict):
-            raise GuestError(f"the guest's agent answered {command} with no object")
+            raise GuestError(f"the guest's agent did not answer {command} with an object")
         return answer
 
 
@@ -107,7 +107,7 @@ def _addresses(entries: object) -> Iterator[str]:
 
 def _ran(status: dict[str, object]) -> GuestExit:
     if status.get("out-truncated") or status.get("err-truncated"):
-        raise GuestError("the guest's agent cut off an answer")
+        raise GuestError("the guest's agent sent an incomplete answer")
     code = status.get("exitcode")
     if not isinstance(code, int):  # a signal ended it
         code = 255
@@ -118,4 +118,4 @@ def _data(status: dict[str, object], key: str) -> bytes:
     try:
         return base64.b64decode(str(status.get(key) or ""), validate=True)
     except (binascii.Error, ValueError):
-        raise GuestError("the guest's agent sent output that is none") from None
+        raise GuestError("the guest's agent sent invalid output") from None

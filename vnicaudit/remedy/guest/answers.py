@@ -48,7 +48,7 @@ def ask(guest: Guest, argv: Sequence[str], kind: type[T]) -> list[T]:
 def decoded(answer: bytes, command: str, kind: type[T]) -> list[T]:
     """An answer -> records. Raises RefusedError where it is none of that shape."""
     if len(answer) > _ANSWER_MAX:
-        raise RefusedError(f"the guest answered {command} with {len(answer) >> 20} MiB")
+        raise RefusedError(f"the guest's answer to {command} is too long ({len(answer) >> 20} MiB)")
     try:
         objects = json_as(answer.strip() or b"[]", list[msgspec.Raw])
     except (msgspec.DecodeError, RecursionError):

@@ -53,7 +53,9 @@ def captured(guest: Guest, mac: str) -> GuestNetwork:
     )
     entries = len(network.addresses) + len(network.routes) + len(network.neighbours)
     if entries > _ENTRIES_MAX:
-        raise RefusedError(f"{device} has {entries} addresses, routes and neighbours in the guest")
+        raise RefusedError(
+            f"{device} has too many addresses, routes and neighbours in the guest ({entries})"
+        )
     batch(network, Device(device, device))  # what cannot be put back is found before it is gone
     _check_allowed(guest, network)
     return network
@@ -66,7 +68,7 @@ def _check_allowed(guest: Guest, network: GuestNetwork) -> None:
     ran = guest.execute(BATCH, lines.encode("ascii"))
     if ran.code or network.name.encode() not in ran.stdout:
         said = excerpt(ran.stderr)
-        raise RefusedError(f"the guest's agent may not set up {network.name} (ip says: {said})")
+        raise RefusedError(f"the guest's agent may not configure {network.name} (ip: {said})")
 
 
 def _interface(guest: Guest, mac: str) -> Link:
@@ -74,15 +76,15 @@ def _interface(guest: Guest, mac: str) -> Link:
     link = link_of(links, mac)
     if link is None:
         raise RefusedError(
-            f"no interface of the guest has the MAC address {mac} (one that was put into another "
-            "network namespace is not seen)"
+            f"no interface of the guest has the MAC address {mac} (interfaces in other network "
+            "namespaces are not visible)"
         )
     check_alone(link, links, mac)
     return link
 
 
 def _alias(link: Link) -> list[str]:
-    return [f"The description of {link.ifname} (ifalias) is not put back."] if link.ifalias else []
+    return [f"The description of {link.ifname} (ifalias) is not restored."] if link.ifalias else []
 
 
 def _addresses(
@@ -91,7 +93,7 @@ def _addresses(
     """The addresses that are put back, and a note on each that is not in use."""
     own = [info for info in infos if not made_by_kernel(info, mac, link.inet6_addr_gen_mode)]
     notes = [
-        f"Address {excerpt(info.local or '?')} is not put back: another machine has it."
+        f"Address {excerpt(info.local or '?')} is not restored: another machine has it."
         for info in own
         if info.dadfailed
     ]
@@ -123,7 +125,7 @@ def _check_locks(guest: Guest, device: str, *, inet6: bool) -> None:
     ran = guest.execute(("ip", "-6" if inet6 else "-4", "route", "show", "table", "all"))
     if ran.code or locked(ran.stdout, device):
         raise RefusedError(
-            f"a metric of a route through {device} is locked in the guest, or it cannot be told"
+            f"a metric of a route through {device} is, or may be, locked in the guest"
         )
 
 

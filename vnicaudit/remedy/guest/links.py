@@ -82,7 +82,7 @@ def check_alone(link: Link, links: Iterable[Link], mac: str) -> None:
     if _small(link.address) != mac:
         raise RefusedError(f"{this} was given another MAC address in the guest")
     if link.link_type != "ether":
-        raise RefusedError(f"{this} is no Ethernet interface to the guest")
+        raise RefusedError(f"{this} is not an Ethernet interface in the guest")
     if link.master is not None:
         kind = excerpt(link.linkinfo.info_slave_kind or "master")
         raise RefusedError(f"{this} is part of {excerpt(link.master)} ({kind}) in the guest")
@@ -91,7 +91,7 @@ def check_alone(link: Link, links: Iterable[Link], mac: str) -> None:
     upper = [other for other in links if other.stands_on(link.ifname)]
     if upper:
         kind = excerpt(upper[0].linkinfo.info_kind or "interface")
-        raise RefusedError(f"{excerpt(upper[0].ifname)} ({kind}) stands on {this} in the guest")
+        raise RefusedError(f"{excerpt(upper[0].ifname)} ({kind}) is stacked on {this} in the guest")
 
 
 def settings(link: Link) -> GuestLink:

@@ -41,7 +41,7 @@ def check_disciplines(guest: Guest, device: str) -> Iterator[str]:
     try:
         found = ask(guest, ("tc", "-j", "qdisc", "show", "dev", name(device)), _Discipline)
     except (GuestError, RefusedError):
-        yield f"The guest has no tc that tells whether traffic control was set on {device}."
+        yield f"The guest has no tc, so it is unknown whether traffic control is set on {device}."
         return
     for one in found:
         if one.handle != _BY_ITSELF:
@@ -62,7 +62,7 @@ def kernel_settings(guest: Guest, device: str) -> Iterator[str]:
     own = [one for one in found if one.interface == device and one.family in defaults]
     differing = [word for one in own for word in one.differing(defaults[one.family])]
     if differing:
-        yield f"Set on {device} by sysctl, and not put back: {', '.join(differing)}."
+        yield f"Set on {device} with sysctl, and not restored: {', '.join(differing)}."
 
 
 def routers_routes_stay(guest: Guest, device: str) -> bool:

@@ -69,8 +69,8 @@ def capture(guest: Guest, mac: str) -> GuestNetwork:
         return captured(guest, mac_word(mac))
     except GuestError as error:
         raise RefusedError(
-            f"what the guest has set up cannot be read: {error} (it must run Linux with iproute2, "
-            "and its agent must allow guest-exec)"
+            f"the guest's network configuration cannot be read: {error} (it must run Linux with "
+            "iproute2, and its agent must allow guest-exec)"
         ) from error
 
 
@@ -88,9 +88,7 @@ def restore(guest: Guest, mac: str, network: GuestNetwork) -> None:
         if not gone:
             return
         device = _by_ip(guest, mac, network)
-    raise GuestError(
-        f"not put back in the guest: {', '.join(gone)} (ip says: {excerpt(ran.stderr)})"
-    )
+    raise GuestError(f"not restored in the guest: {', '.join(gone)} (ip: {excerpt(ran.stderr)})")
 
 
 def missing(guest: Guest, mac: str, network: GuestNetwork) -> tuple[str, ...]:

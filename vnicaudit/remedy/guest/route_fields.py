@@ -103,7 +103,9 @@ def _route(raw: msgspec.Raw) -> Route:
             )
         return Route(json_as(raw, Fields), unknown)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise RefusedError(f"a route of the guest is unknown: {excerpt(str(error))}") from None
+        raise RefusedError(
+            f"a route of the guest is not understood: {excerpt(str(error))}"
+        ) from None
 
 
 def guest_route(route: Route, *, shared: bool, inet6: bool) -> GuestRoute:
@@ -153,7 +155,7 @@ def _metrics(route: Fields) -> Iterator[tuple[str, str]]:
 
 
 def _not_put_back(route: Fields, what: str) -> RefusedError:
-    text = f"the guest's route {described(route)} cannot be put back as it is: {excerpt(what)}"
+    text = f"the guest's route {described(route)} cannot be restored as it is: {excerpt(what)}"
     return RefusedError(text)
 
 

@@ -49,8 +49,8 @@ def _check_others(routes: Iterable[Route], device: str, addresses: Iterable[Gues
     for route, _unknown in routes:
         if route.source in own and not route.through(device) and not _made_for_address(route):
             raise RefusedError(
-                f"the guest's route {described(route)} leads through {excerpt(route.dev or '?')} "
-                f"and has an address of {excerpt(device)} as its source: it would be lost"
+                f"the guest's route {described(route)} through {excerpt(route.dev or '?')} uses "
+                f"an address of {excerpt(device)} as its source: it would be lost"
             )
 
 

@@ -27,7 +27,7 @@ def name(text: str) -> str:
 def mac(text: str) -> str:
     """A MAC address in small letters."""
     if MAC.fullmatch(text.lower()) is None:
-        raise RefusedError(f"the guest has a hardware address that is none: {excerpt(text)}")
+        raise RefusedError(f"the guest reports an invalid hardware address: {excerpt(text)}")
     return text.lower()
 
 
@@ -38,7 +38,7 @@ def address(text: str) -> str:
             raise ValueError(text)
         return str(ip_address(text))
     except ValueError:
-        raise RefusedError(f"the guest has an address that is none: {excerpt(text)}") from None
+        raise RefusedError(f"the guest reports an invalid address: {excerpt(text)}") from None
 
 
 def prefix(text: str, *, inet6: bool) -> str:
@@ -51,7 +51,7 @@ def prefix(text: str, *, inet6: bool) -> str:
         return str(ip_network(text))
     except ValueError:
         raise RefusedError(
-            f"the guest has a route to what is no network: {excerpt(text)}"
+            f"the guest reports a route to an invalid network: {excerpt(text)}"
         ) from None
 
 

@@ -25,26 +25,23 @@ from vnicaudit.model.version import Version
 from vnicaudit.remedy.planning.gates import CANNOT_DRIVE_VIRTIO, removal_first
 
 _LOST = {
-    "filterref": ("filterref", "the network filter {text} is not applied any more"),
-    "port": ("isolation", "the port is not isolated from others any more"),
-    "bandwidth": ("bandwidth", "bandwidth is not limited any more"),
-    "coalesce": ("coalesce", "interrupts are not coalesced as set any more"),
-    "vlan": ("vlan", "the VLAN tag is not applied by libvirt any more"),
-    "virtualport": ("virtualport", "the port profile, with its interface id, is not used any more"),
-    "tune": ("tune", "the send buffer is not limited any more"),
+    "filterref": ("filterref", "the network filter {text} no longer applies"),
+    "port": ("isolation", "the port is no longer isolated from others"),
+    "bandwidth": ("bandwidth", "bandwidth is no longer limited"),
+    "coalesce": ("coalesce", "interrupt coalescing is no longer set"),
+    "vlan": ("vlan", "libvirt no longer applies the VLAN tag"),
+    "virtualport": ("virtualport", "the port profile, with its interface id, is no longer used"),
+    "tune": ("tune", "the send buffer is no longer limited"),
 }
 """Child of ``<interface>`` -> name of the function, and what is lost with it."""
-_LOST_ON_VDPA = {"mtu": ("mtu", "the MTU is not set by libvirt any more: set it on the device")}
+_LOST_ON_VDPA = {"mtu": ("mtu", "libvirt no longer sets the MTU: set it on the device")}
 _OF_THE_TAP = ("backend", "target", "script", "downscript")
 """Children that are about a tap, which is gone."""
 _TAP_TYPES = ("network", "bridge", "ethernet", "direct")
 
-REQUESTED = "it is what was asked for (--to)"
+REQUESTED = "requested with --to"
 """Why a step to another backend is safe."""
-_DRIVER = (
-    "it is not known that the guest has a driver for it (readiness: {}); without one it loses its "
-    "network"
-)
+_DRIVER = "the guest may have no driver for it (readiness: {}); without one it loses its network"
 _ENCRYPTED = "the guest's memory is encrypted: a virtio device may need iommu='on' to reach it"
 _SHARED = "<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 
@@ -99,7 +96,7 @@ def still_against(
     lost = _LOST | (_LOST_ON_VDPA if step.to == "vdpa" else {})
     accepted = {loss.function for loss in step.losses if loss.accepted}
     found = [
-        f"{name} would be lost, and the plan does not accept that"
+        f"{name} would be lost, which the plan does not accept"
         for child, (name, _text) in lost.items()
         if child in children and name not in accepted
     ]
@@ -157,15 +154,15 @@ def _wrong_nic(nic: Nic, domain: Domain) -> Iterator[Blocked]:
     if behind := not_of_virtio(nic.declared):
         yield Blocked(
             "behind-libvirt",
-            f"{', '.join(one.name for one in behind)} set behind libvirt's settings "
-            f"(<qemu:override>, -set): no virtio NIC has it; {removal_first(domain)}",
+            f"{', '.join(one.name for one in behind)} set behind libvirt's back "
+            f"(<qemu:override>, -set), which no virtio NIC has; {removal_first(domain)}",
         )
     if nic.declared.virtio_faults:
         yield Blocked(
             "does-not-start", f"as virtio it would not start: {nic.declared.virtio_faults[0]}"
         )
     if nic.declared.teaming is not None:
-        yield Blocked("teamed", "it is one of a teamed pair: change the pair by hand")
+        yield Blocked("teamed", "it is part of a teamed pair: change the pair by hand")
 
 
 def _used_here(nic: Nic, domain: Domain, device: str) -> Iterator[Blocked]:
@@ -183,7 +180,7 @@ def _vdpa_needs(
     if not device:
         yield Blocked(
             "device-not-given",
-            "no device is given for it (--nic MAC --vdpa-device /dev/vhost-vdpa-N)",
+            "no device was named for it (--nic MAC --vdpa-device /dev/vhost-vdpa-N)",
         )
         return
     yield from _versions(host, Version(6, 9), Version(5, 1))
@@ -197,12 +194,12 @@ def _there(
     if devices is None:
         yield Blocked(
             "device-not-seen",
-            f"whether {device} is there cannot be seen from here: do this on the host itself",
+            f"{device} cannot be checked from here: run this on the host itself",
         )
     elif found is None:
         yield Blocked(
             "device-missing",
-            f"{device} is not there: make it first (vdpa dev add, driver vhost_vdpa)",
+            f"{device} does not exist: create it first (vdpa dev add, driver vhost_vdpa)",
         )
     else:
         yield from _device_needs(found, device, domain)
@@ -219,15 +216,15 @@ def _device_needs(found: VdpaDevice, device: str, domain: Domain) -> Iterator[Bl
     if found.shared_memory is None:
         yield Blocked(
             "shared-memory",
-            f"whether {device} needs the guest's memory shared cannot be told: share it, then that "
-            f"does not matter ({_SHARED})",
+            f"it is unknown whether {device} needs the guest's memory shared: share it to be "
+            f"safe ({_SHARED})",
         )
         return
     what = "served by a program (VDUSE)" if found.vduse else "simulated by the kernel"
     yield Blocked(
         "shared-memory",
         f"{device} is {what}, which needs the guest's memory shared: without {_SHARED} the guest "
-        "starts and passes no packet",
+        "starts but passes no packets",
     )
 
 
@@ -264,9 +261,9 @@ def _vhostuser_notes(mode: str, socket: str) -> Iterator[str]:
         may = "write to it" if mode == "server" else "open the socket there"
         yield f"the folder {folder} must be there, and QEMU's user may {may}"
     if mode == "server":
-        yield "QEMU listens on the socket, and waits in its start until the other end connects"
+        yield "QEMU listens on the socket and does not finish starting until the other end connects"
     else:
-        yield "QEMU connects to the socket: what listens there must be up before the guest"
+        yield "QEMU connects to the socket: its listener must be up before the guest starts"
 
 
 def _versions(host: HostConfig, libvirt: Version, qemu: Version) -> Iterator[Blocked]:
@@ -276,7 +273,7 @@ def _versions(host: HostConfig, libvirt: Version, qemu: Version) -> Iterator[Blo
     ):
         if found is None:
             yield Blocked(
-                "version-not-known", f"the version of {name} is not known (vDPA needs {wanted})"
+                "version-not-known", f"the version of {name} is unknown (vDPA needs {wanted})"
             )
         elif found < wanted:
             yield Blocked("version-too-old", f"vDPA needs {name} {wanted}; the host has {found}")

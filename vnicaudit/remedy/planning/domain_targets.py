@@ -17,8 +17,8 @@ from vnicaudit.remedy.planning.source import Source, live_sources, sources
 from vnicaudit.remedy.planning.target_planner import PlanContext, PlanParts, ReadHosts
 
 _TOO_LONG = (
-    f"took more than {FILE_SECONDS:.0f} s of CPU time to plan: given up, and what was not yet "
-    "planned of it is left out"
+    f"took more than {FILE_SECONDS:.0f} s of CPU time to plan: given up, and the rest of it is "
+    "left out"
 )
 
 

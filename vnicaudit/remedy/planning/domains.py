@@ -19,13 +19,14 @@ from vnicaudit.remedy.planning.source import Source
 from vnicaudit.remedy.planning.subject import plan_subject, reason_of
 
 _TEMPLATE = (
-    "the file is a template ({}): plan what is rendered; audit --fix changes what is literal in it"
+    "the file is a template ({}): plan its rendered form; audit --fix can change literal values "
+    "in it"
 )
 MOST_NICS = 256
 """Of one domain that is planned: each step is judged, and shown, with the whole definition."""
 _TOO_MANY = f"the domain has more than {MOST_NICS} NICs: it is not planned"
 _LIVE_ONLY = Reason(
-    "live-only", "only the running guest has it: it was attached live and is in no definition"
+    "live-only", "only the running guest has it: it was attached live and is not in the definition"
 )
 
 

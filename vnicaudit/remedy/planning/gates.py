@@ -31,24 +31,21 @@ _TO_VIRTIO_ALONE = _Objection(
 )
 _MULTIFUNCTION = _Objection(
     "shares-slot",
-    "another device is on its PCI slot, as another function of it: libvirt unplugs neither",
+    "another device shares its PCI slot (as another function): libvirt cannot unplug either",
 )
-_IN_FILE = _Objection("in-a-file", "a file is only read when it is defined (virsh define)")
+_IN_FILE = _Objection("in-a-file", "libvirt reads a file only when it is defined (virsh define)")
 _WAITS = _Objection(
     "waits-for-socket",
-    "QEMU waits for the other end of the socket while it starts: start it by hand",
+    "QEMU would wait for the other end of the socket while it starts: start it by hand",
 )
 _ADDRESSES_STAY = _Objection(
     "windows",
-    (
-        "Windows treats the new device as another adapter: its IP address would stay with the old "
-        "one"
-    ),
+    ("Windows treats the new device as a new adapter: its IP address would stay with the old one"),
 )
 _NO_AGENT = _Objection("no-agent", "no guest agent is connected to restore the IP addresses")
 _BEHIND = (
-    "{} set behind libvirt's settings (<qemu:override>, -set) for a device that is not virtio: "
-    "QEMU would not start with it, or not boot; {how}"
+    "{} set behind libvirt's back (<qemu:override>, -set) for a device that is not virtio: with "
+    "it, the guest would not start, or not boot; {how}"
 )
 
 
@@ -58,9 +55,9 @@ def owner_blocks(domain: Domain) -> tuple[Blocked, ...]:
     if not owner:
         return ()
     if domain.declared.manifest is not None:
-        text = f"a manifest is {owner}'s: change it as the route says"
+        text = f"a manifest belongs to {owner}: change it as the route describes"
     else:
-        text = f"the definition is {owner}'s, which rewrites it: change it there, not here"
+        text = f"the definition belongs to {owner}, which rewrites it: change it there, not here"
     return (Blocked("owner-changes-it", text),)
 
 
@@ -79,7 +76,7 @@ def no_change(domain: Domain, nic: Nic | None = None) -> str:
 def removal_first(domain: Domain) -> str:
     """The step to take first about a setting behind libvirt's settings."""
     if owner := rewritten_by(domain.declared.owner):
-        return f"see to it first that {owner} writes the definition without it"
+        return f"first make {owner} write the definition without it"
     return "remove it first (virsh edit)"
 
 
@@ -99,7 +96,7 @@ def state_blocks(state: DomainState | None) -> Iterator[Blocked]:
         what = "a snapshot of it holds" if one else f"{state.memory_snapshots} snapshots of it hold"
         yield Blocked(
             "memory-snapshot",
-            f"{what} memory, which would bring the old NIC back: delete {'it' if one else 'them'}",
+            f"{what} memory and would bring the old NIC back: delete {'it' if one else 'them'}",
         )
 
 
@@ -123,7 +120,7 @@ def state_notes(state: DomainState | None) -> Iterator[str]:
     others = 0 if memory is None else (state.snapshots or 0) - memory
     if others > 0:
         yield (
-            f"{count(others, 'snapshot')} without memory: going back to "
+            f"{count(others, 'snapshot')} without memory: reverting to "
             f"{'one of them' if others > 1 else 'it'} brings the old NIC back"
         )
     if state.managed_save is None:

@@ -43,24 +43,24 @@ _UNKNOWN_SYSTEM = (
     "The guest's operating system is unknown. Linux needs virtio_net; Windows needs NetKVM, which "
     "it does not include (install it from virtio-win)."
 )
-_OTHER_NAME = "Under another name, what the guest's configuration says of {} is not for it."
+_OTHER_NAME = "If the name changes, the guest's configuration for {} no longer applies."
 _NEW_ADAPTER = (
     "Windows creates a new adapter for the new device: a static address stays with the old one"
 )
 _NEW_NAME = (
-    "the guest may not call it {} any more, and what its configuration says of that name is not "
-    "for it then: pin the name first"
+    "the guest may no longer name it {}, and its configuration for that name would not apply: "
+    "pin the name first"
 )
 _BY_DRIVER = (
-    "this system names interfaces after their driver: its configuration for the old name does not "
+    "this system names interfaces after their driver: configuration for the old name does not "
     "apply to the new one"
 )
-_SEVERAL = "The names ethN of the guest's other NICs may change as well: they are given in order."
+_SEVERAL = "The names ethN of the guest's other NICs may change too: they are assigned in order."
 _PORT = (
-    f"The id is {MODERN} if the address is a PCI Express port, else {TRANSITIONAL}: which it is "
-    "was not read."
+    f"The id is {MODERN} if the address is a PCI Express port, else {TRANSITIONAL}: which of the "
+    "two is unknown."
 )
-_TOO_NEW = f"A driver that knows virtio 0.9 only does not drive {MODERN}."
+_TOO_NEW = f"A driver that supports only virtio 0.9 does not work with {MODERN}."
 _BUS = "Bus {:02x} is the definition's number: the guest's firmware numbers buses itself."
 
 

@@ -80,7 +80,7 @@ class JudgedDomain(JudgedItem[Domain]):
             end = own.end + len(text) - len(self.source.text)
             found = self._alone(text[own.start : end], own.lines)
         if found is None:
-            raise RefusedError("what would come of the file could not be read again")
+            raise RefusedError("the changed file could not be read again")
         return found
 
     @cached_property

@@ -29,8 +29,8 @@ _AGENT = "the guest agent reports the current name"
 _STAYS = "driver and address stay the same, so the name does too"
 _NOT_KNOWN = "the guest's naming scheme is unknown"
 _PREDICTED = (
-    "{} is predicted, if systemd (197 or newer, without net.ifnames=0) names the interfaces, as "
-    "is the default of its distribution"
+    "{} is predicted, if systemd (197 or newer, without net.ifnames=0) names the interfaces, the "
+    "default of its distribution"
 )
 _NO_ADDRESS = (
     "systemd derives the name from the guest's own numbering of addresses, which is unknown"

@@ -24,20 +24,22 @@ from vnicaudit.remedy.planning.nic_step import NicContext, NicStep, nic_step
 from vnicaudit.remedy.planning.policy import NicTuning
 from vnicaudit.remedy.planning.subject import POLICY, PlanSubject, ProposedChanges, unsafe
 
-_NEVER_RAN = "it never started with this NIC: there is no name or address in the guest to keep"
-_IOMMU = "virtio devices of this guest go through an IOMMU: without it, it has no network"
+_NEVER_RAN = "the guest has never started with this NIC: there is no name or address in it to keep"
+_IOMMU = (
+    "virtio devices of this guest go through an IOMMU: without iommu='on' the guest has no network"
+)
 _ROM = (
     "the boot ROM is for the old device: without it QEMU gives the NIC its own for virtio, and the "
     "guest boots from the network as before"
 )
 _UNKNOWN_ROM = (
-    "the boot ROM, a file of the owner's, is for the old device: it goes with it, and what the "
-    "guest booted by it, it does not boot any more"
+    "the boot ROM, a custom file, is for the old device: it is removed with it, and the guest "
+    "can no longer boot with it"
 )
 _ON_CCW = ("model", "address_type", "rom", "acpi")
-_IN_FILE = Blocked("in-a-file", "a definition in a file is not converted: plan on the host")
+_IN_FILE = Blocked("in-a-file", "a definition in a file cannot be converted: plan on the host")
 _NO_INTERFACE = Reason(
-    "no-interface", "it is no <interface> of a definition: change it where it is added"
+    "no-interface", "it is not an <interface> of a definition: change it where it is added"
 )
 _TRANSIENT = Reason("no-definition", "it is transient: it has no persistent definition to change")
 

@@ -32,16 +32,16 @@ _ENOUGH_ON_S390 = 2
 """IBM recommends queues only with evidence of load; OpenShift's page said to start with 2."""
 
 _ASKED = "the policy asks for it; the guest uses at most one queue pair per vCPU"
-_SWITCH = "the switch must offer as many queues, or QEMU does not start"
-_OWN_TAP = "a tap that is there before the guest must have been made for several queues"
+_SWITCH = "the switch must offer as many queues, otherwise QEMU does not start"
+_OWN_TAP = "a tap that exists before the guest must have been created for several queues"
 _MORE_QUEUES = {"vhostuser": (_SWITCH, False), "ethernet": (_OWN_TAP, False)}
 """Backend -> what more queues take, and whether they are safe; any other has them for the asking.
 """
-_FEWER = "queues above what the guest or the backend can use only cost"
+_FEWER = "queues beyond what the guest or the backend can use only cost"
 _FEWER_ASKED = "the policy asks for it"
-_KEPT_ELSEWHERE = "queues and rings are set where the definition is kept ({})"
-_DEVICE_DECIDES = "queue pairs stay as they are: of a vDPA NIC the device decides"
-_NO_VCPUS = "no queue pairs are added: the number of vCPUs is not known"
+_KEPT_ELSEWHERE = "queues and rings are set by the owner of the definition ({})"
+_DEVICE_DECIDES = "queue pairs stay as they are: for a vDPA NIC the device decides"
+_NO_VCPUS = "no queue pairs are added: the number of vCPUs is unknown"
 _ONE_THREAD = "no queue pairs are added: QEMU carries the packets in one thread however many it has"
 _SEVERAL = frozenset({None, "vhostuser", *TAP_TYPES})
 """Actual types that can have several queue pairs; None: a network's, so a tap or a macvtap."""
@@ -169,7 +169,7 @@ def _limits(domain: DomainConfig, nic: Nic, goal: Goal) -> dict[str, int]:
     vcpus = max(domain.vcpus or 0, domain.vcpus_max or 0)
     limits = {f"the guest has {count(vcpus, 'vCPU')} at most": vcpus} if vcpus else {}
     most = queue_limit(backend)
-    return limits if most is None else {**limits, "its backend has no more": most}
+    return limits if most is None else {**limits, "its backend supports no more": most}
 
 
 def _userspace(domain: DomainConfig, nic: Nic, goal: Goal) -> bool:
@@ -197,7 +197,7 @@ def _pairs_by_policy(
 
 def _on_s390(domain: DomainConfig, now: int) -> Iterator[tuple[str, int]]:
     if domain.arch in S390:
-        yield "on s390x more are for guests known to be under load", max(now, _ENOUGH_ON_S390)
+        yield "on s390x, more are only for guests known to be under load", max(now, _ENOUGH_ON_S390)
 
 
 def _at_start(domain: DomainConfig, now: int) -> Iterator[tuple[str, int]]:

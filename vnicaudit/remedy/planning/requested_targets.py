@@ -49,8 +49,10 @@ class RequestedTargets:
         where = "the domains that are named" if self._options.domains else "the targets"
         return [
             *(
-                f"no domain of the targets is called {name!r} (--domain)"
-                f"{close_to(name, sorted(self._known))}"
+                (
+                    f"no domain in the targets has the name {name!r} "
+                    f"(--domain){close_to(name, sorted(self._known))}"
+                )
                 for name in domains
             ),
             *(f"no NIC in {where} has the MAC address {mac} (--nic)" for mac in macs),

@@ -12,11 +12,13 @@ from vnicaudit.model.nic import Nic
 
 _SAFE = "the policy asks for it; the driver reads a ring's size"
 _DEVICE = "the policy asks for it; the vDPA device must support rings of that size"
-_NOT_TAKEN = "QEMU does not take it here; with the model, libvirt would begin to read it"
+_NOT_TAKEN = "QEMU does not accept it here, and with the new model libvirt would apply it"
 
-_ROM = "rings stay as they are: it has a boot order, and an old boot ROM stops at 256 descriptors"
-_OLD_DRIVER = "rings stay as they are: drivers that know virtio 0.9 only stop at 256 descriptors"
-_PASST = "rings stay as they are: nothing is known of passt's"
+_ROM = (
+    "rings stay as they are: it has a boot order, and an old boot ROM supports only 256 descriptors"
+)
+_OLD_DRIVER = "rings stay as they are: drivers for virtio 0.9 support only 256 descriptors"
+_PASST = "rings stay as they are: nothing is known about those of passt"
 _TAP = "256 instead of {} descriptors of the transmit ring: more is for vhost-user and vDPA only"
 
 

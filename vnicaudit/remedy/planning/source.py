@@ -72,7 +72,7 @@ def sources(
             else:
                 yield from _file(path, target.name, platforms.files, is_of_use, named=named)
     else:
-        raise UsageError("standard input cannot be changed: give a file, or a libvirt URI")
+        raise UsageError("standard input cannot be changed: name a file or a libvirt URI")
 
 
 def live_sources(
@@ -132,8 +132,8 @@ def _described(
         yield from errors
     if named and other and not domains:
         raise UsageError(
-            f"{path}: there is no domain in it whose NICs could be changed; `vnicaudit audit` says "
-            "what is wrong with it, and --fix puts a configuration right"
+            f"{path}: it has no domain whose NICs could be changed; `vnicaudit audit` shows what "
+            "is wrong with it, and --fix corrects a configuration"
         )
 
 

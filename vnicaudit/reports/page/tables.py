@@ -256,8 +256,8 @@ class SubjectMarks:
     """Puts marks in sentences on one subject, in the place of its names and addresses."""
 
     def __init__(self, subject: PageSubject) -> None:
-        self._uuid = _shown(subject.uuid)
-        self._name = _shown(subject.name)
+        self._uuid = _visible_name(subject.uuid)
+        self._name = _visible_name(subject.name)
         self._mac: tuple[str | None, str] = (None, "")
 
     def sentence(self, text: str, mac: str | None, known: Container[str] = ()) -> str:
@@ -268,7 +268,7 @@ class SubjectMarks:
         if text not in known:
             text = safe(text)
         if mac != self._mac[0]:
-            self._mac = (mac, _shown(mac))
+            self._mac = (mac, _visible_name(mac))
         address = self._mac[1]
         if self._uuid and self._uuid in text:
             text = text.replace(self._uuid, UUID)
@@ -279,7 +279,7 @@ class SubjectMarks:
         return text
 
 
-def _shown(name: str | None) -> str:
+def _visible_name(name: str | None) -> str:
     """A name as it stands in a sentence; empty where it is too short to be told from a word."""
     return safe(name) if name and len(name) > 2 else ""
 

@@ -179,12 +179,12 @@ _CLOUD_REFS: dict[str, type[CloudRef]] = {
     "flavor": FlavorRef,
 }
 _TWO_KINDS = (
-    "step {}: a step has a part cloud and no file, or no part cloud: put back what was edited, or "
-    "make a new plan"
+    "step {}: a step has a part cloud and no file, or no part cloud: undo your edits, or make "
+    "a new plan"
 )
 _TWO_PARTS = (
-    "step {}: a step with a part object has no file and no part cloud: put back what was edited, "
-    "or make a new plan"
+    "step {}: a step with a part object has no file and no part cloud: undo your edits, or "
+    "make a new plan"
 )
 
 

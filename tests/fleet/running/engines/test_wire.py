@@ -70,7 +70,7 @@ def test_messages_of_another_version_are_refused() -> None:
 
 def test_a_worker_says_that_its_controller_is_another() -> None:
     answer = decoded(dask_worker.read_host(of_version("0.0.1", None)), HostAnswer)
-    assert answer.refused == f"it has vnicaudit {__version__}, the controller 0.0.1"
+    assert answer.refused == f"it has vnicaudit {__version__}, but the controller has 0.0.1"
 
 
 @pytest.mark.parametrize("data", [b"", b"\xc1", b"\x93\x01\x02\x03", encoded(None)])

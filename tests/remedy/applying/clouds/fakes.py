@@ -219,7 +219,7 @@ class CloudWorld(Stage):
             for look in self.looks:
                 look()
             if found.deleted:
-                raise GoneError(f"there is no server {server_id} any more")
+                raise GoneError(f"server {server_id} no longer exists")
             if self.elsewhere:
                 raise UnseenError(f"Nova knows no server {server_id}")
             status = {"active": "ACTIVE", "stopped": "SHUTOFF"}

@@ -125,8 +125,9 @@ def test_what_is_kept_already_and_does_not_run_is_no_success(
     (unit,) = world.apply((step,), world.context("restart")).run.steps
     assert unit.outcome == "refused"
     assert unit.message == (
-        "Nova keeps hw_vif_model=virtio for it already, and 52:54:00:00:01:01 runs as e1000: Nova "
-        f"rewrites it at a hard reboot: openstack --os-cloud test server reboot --hard {uuid_of(1)}"
+        "Nova already keeps hw_vif_model=virtio for it, but 52:54:00:00:01:01 runs as "
+        "e1000: a hard reboot makes Nova rewrite it: openstack --os-cloud test server "
+        f"reboot --hard {uuid_of(1)}"
     )
     assert not {"stop", "start", "hard_reboot", "set"} & set(world.calls)
     node.domain.running = None
@@ -144,7 +145,7 @@ def test_a_guest_whose_agent_does_not_come_back(world: CloudWorld, node: Node) -
     unit = applied(world)
     assert unit.outcome == "rolled-back"
     assert (
-        "the guest has no interface with 52:54:00:00:01:01: does it have a driver?"
+        "the guest has no interface with 52:54:00:00:01:01: does it have the driver?"
     ) in unit.message
     assert world.servers[0].model == "e1000"
 
@@ -159,7 +160,7 @@ def test_multiqueue_is_seen_in_the_definition(
     assert unit.outcome == "applied"
     found = check(unit, "queues")
     assert found.verdict == ("ok" if queues else "unknown")
-    words = "has 2 queue pairs" if queues else "none where virt_type is not kvm"
+    words = "has 2 queue pairs" if queues else "none if virt_type is not kvm"
     assert words in found.detail
 
 
@@ -215,7 +216,7 @@ def test_a_domain_that_is_elsewhere(
 @pytest.mark.parametrize("name", ["", "-oProxyCommand=x", "a b", "x/../y", "h@o"])
 def test_the_name_of_a_host_is_a_name(world: CloudWorld, node: Node, name: str) -> None:
     world.shown_as = {"host": name}
-    assert check(applied(world), "device").detail == "its host has a name that is none"
+    assert check(applied(world), "device").detail == "the name of its host is not a valid host name"
     assert node.uris == []
 
 
@@ -225,11 +226,13 @@ def test_a_user_who_is_told_nothing(world: CloudWorld, server: Server) -> None:
     world.reach = CloudAccess(world.manage)
     unit = applied(world)
     assert unit.outcome == "applied"
-    assert check(unit, "device").detail.endswith("say where with --libvirt-of-host")
+    assert check(unit, "device").detail.endswith("add --libvirt-of-host")
     assert check(unit, "traffic") == Check(
         "traffic", "unknown",
-        "Nova tells of no packets: this user may not ask for diagnostics, or the compute node is "
-        "too old to give them",
+        (
+            "Nova reports no packet counts: this user may not ask for diagnostics, or the "
+            "compute node is too old to report them"
+        ),
     )  # fmt: skip
     assert server.model == "virtio"
 

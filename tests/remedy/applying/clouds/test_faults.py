@@ -96,7 +96,7 @@ def test_the_api_fails(
         assert cloud.apply()[1].outcome in ("applied", "already")
         cloud.check("virtio")
     elif unit.outcome != "applied":
-        if done.run.outcome == "unfinished" or "it could not all be undone" in unit.message:
+        if done.run.outcome == "unfinished" or "not everything could be undone" in unit.message:
             cloud.rollback()
         cloud.check("rtl8139")
     assert [run for run in runs(str(world.folder)) if run.outcome == "unfinished"] == []
@@ -119,7 +119,7 @@ def test_nova_manage_ends_badly(cloud: Cloud, call: str, said: CommandOutput, en
     assert unit.outcome == "failed"
     assert f"ended with {said.code}" in unit.message
     half = call == "set" and ending != "before"
-    assert ("it could not all be undone" in unit.message) is half
+    assert ("not everything could be undone" in unit.message) is half
     cloud.check("rtl8139")
     stopped = "stop" in cloud.world.calls
     assert stopped is (call == "set"), "no server is stopped where nova-manage does not work"
@@ -149,14 +149,14 @@ def test_nova_manage_ends_badly_for_a_while(
     _done, unit = cloud.apply()
     cloud.world.clock.sleep(LATER)
     assert cloud.server.vm_state == "active"
-    if unit.outcome == "applied" or "could not all be undone" not in unit.message:
+    if unit.outcome == "applied" or "not everything could be undone" not in unit.message:
         cloud.check("virtio" if unit.outcome == "applied" else "rtl8139")
     cloud.world.faults.clear()
     cloud.server.driverless = False
     if resume == "apply":
         assert cloud.apply()[1].outcome in ("applied", "already")
         cloud.check("virtio")
-    elif unit.outcome == "applied" or "could not all be undone" in unit.message:
+    elif unit.outcome == "applied" or "not everything could be undone" in unit.message:
         cloud.rollback()
         cloud.check("rtl8139")
 
@@ -177,7 +177,7 @@ def test_what_never_came_is_no_doubt_of_later_runs(cloud: Cloud) -> None:
     cloud.world.faults["set"] = Fault(LOST, "before", None)
     _done, unit = cloud.apply()
     assert re.search(
-        r"; nothing is changed; the server was off for it, \d+ s from stop to start$", unit.message
+        r"; nothing was changed; the server was off for it, \d+ s from stop to start$", unit.message
     )
     assert (
         EarlierRuns("server", lambda: all_past(StateFolder(str(cloud.world.folder)))).in_doubt
@@ -191,7 +191,7 @@ def test_a_set_by_half_that_cannot_be_put_back_is_made_whole_by_the_next_run(clo
     world.faults["set"] = Fault(HALF, "between", None)
     world.faults["show"] = Fault(LOST, "before", None, 2)
     _done, unit = cloud.apply()
-    assert "it could not all be undone" in unit.message
+    assert "not everything could be undone" in unit.message
     assert (cloud.server.kept[MODEL], cloud.server.requested[MODEL]) == ("virtio", "rtl8139")
     assert EarlierRuns("server", lambda: all_past(StateFolder(str(world.folder)))).in_doubt == {
         cloud.server.id
@@ -219,10 +219,10 @@ def test_what_an_earlier_run_left_in_doubt_is_not_put_back_for_it(cloud: Cloud) 
     """It shows what it showed before: it is not stopped again where this run has set nothing."""
     cloud.server.driverless = True
     cloud.world.faults["set"] = Fault(HALF, "between", 2, first=2)
-    assert "it could not all be undone" in cloud.apply()[1].message
+    assert "not everything could be undone" in cloud.apply()[1].message
     cloud.world.faults["stop"] = Fault(CONFLICT, "before", None)
     _done, unit = cloud.apply()
-    assert "; nothing is changed" in unit.message
+    assert "; nothing was changed" in unit.message
     assert cloud.server.model == "rtl8139"
 
 
@@ -241,7 +241,7 @@ def test_a_nova_manage_whose_end_was_not_seen_comes_late(cloud: Cloud, seconds: 
     world.reach = CloudAccess(manage)
     _done, unit = cloud.apply()
     assert unit.outcome == "failed"
-    assert "it could not all be undone" in unit.message
+    assert "not everything could be undone" in unit.message
     if seconds > 20:
         assert (
             "a nova-manage call with unknown result took effect later: hw_vif_model is virtio"
@@ -259,7 +259,7 @@ def test_one_whose_end_was_not_seen_is_waited_out_for_as_long_as_one_may_take(
     began = cloud.world.clock.seconds
     context = cloud.world.context("restart", manage_seconds=seconds)
     (unit,) = cloud.world.apply((cloud.step,), context).run.steps
-    assert "; nothing is changed" in unit.message
+    assert "; nothing was changed" in unit.message
     took = cloud.world.clock.seconds - began
     assert max(seconds, 15) <= took < seconds + 60
     off = re.search(r"was off for it, (\d+) s", unit.message)
@@ -288,7 +288,7 @@ def test_the_controller_dies_and_the_guest_has_no_driver(cloud: Cloud, *, says_k
                              == "virtio" else None)  # fmt: skip
     _done, unit = cloud.apply()
     assert unit.outcome == "failed"
-    assert "it could not all be undone" in unit.message
+    assert "not everything could be undone" in unit.message
     cloud.check("virtio")
     assert cloud.world.calls.count("stop") == 1
 
@@ -377,7 +377,7 @@ def test_a_server_that_is_not_stopped_runs_on(cloud: Cloud) -> None:
     cloud.server.wont_stop = True
     _done, unit = cloud.apply()
     assert unit.outcome == "failed"
-    assert unit.message == "Nova did not stop it: it is ACTIVE; nothing is changed"
+    assert unit.message == "Nova did not stop it: it is ACTIVE; nothing was changed"
     cloud.check("rtl8139")
     assert "set" not in cloud.world.calls
 
@@ -389,7 +389,7 @@ def test_a_node_that_hangs(cloud: Cloud, hangs: float) -> None:
     _done, unit = cloud.apply()
     cloud.server.hangs = 0.0
     if hangs > 60:
-        assert "Nova is still at work on it (powering-off)" in unit.message
+        assert "Nova is still working on it (powering-off)" in unit.message
     cloud.world.clock.sleep(LATER)
     assert cloud.apply()[1].outcome in ("applied", "already")
     cloud.check("virtio")
@@ -441,8 +441,8 @@ def test_what_somebody_else_sets_while_it_is_off_stays(cloud: Cloud) -> None:
     _done, unit = cloud.apply()
     assert unit.outcome == "failed"
     assert unit.message == (
-        "somebody else changed it in the meantime: hw_vif_model is e1000, not rtl8139; it was left "
-        "as it is now; the server was off for it, 7 s from stop to start"
+        "somebody else changed it in the meantime: hw_vif_model is e1000, not rtl8139; "
+        "their change was kept; the server was off for it, 7 s from stop to start"
     )
     assert "set" not in cloud.world.calls
     cloud.check("e1000")
@@ -459,7 +459,7 @@ def test_a_server_is_not_stopped_again_for_what_somebody_else_set(cloud: Cloud) 
     cloud.world.looks.append(look)
     _done, unit = cloud.apply()
     assert unit.outcome == "failed"
-    assert "hw_vif_model is e1000, not rtl8139; it was left as it is now" in unit.message
+    assert "hw_vif_model is e1000, not rtl8139; their change was kept" in unit.message
     assert cloud.world.calls.count("stop") == 1
     assert cloud.server.vm_state == "active"
 

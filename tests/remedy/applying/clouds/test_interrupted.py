@@ -26,9 +26,13 @@ def test_the_server_that_is_off_is_named(world: CloudWorld, ended: BaseException
     (run,) = runs(str(world.folder))
     said = dict(world.told)
     assert said[run.steps[0].name] == f"unfinished: {run.steps[0].message}"
-    assert "it ran before and may be off now; by hand: openstack " in run.steps[0].message
+    assert (
+        "it was running before and may be off now; to start it by hand: openstack "
+        in run.steps[0].message
+    )
     assert said[f"run {run.id}"] == (
-        f"the same command resumes it, vnicaudit rollback {run.id} --state {world.folder} undoes it"
+        f"repeat the command to resume it, or undo it with vnicaudit rollback {run.id} --state "
+        f"{world.folder}"
     )
     assert world.apply(steps, world.context("restart")).run.steps[0].outcome == "applied"
     assert server.vm_state == "active"

@@ -152,7 +152,7 @@ def test_another_run_on_the_same_cloud_is_refused(world: CloudWorld) -> None:
     state = StateFolder(str(world.folder))
     with (
         state.lock(world.key, "the cloud"),
-        pytest.raises(RefusedError, match="another run is at work on test"),
+        pytest.raises(RefusedError, match="another run is working on test"),
     ):
         world.apply(running(world), world.context("restart"))
 
@@ -165,8 +165,8 @@ def test_a_cloud_that_falls_silent_leaves_the_run_unfinished_and_names_the_serve
     silent_behind(world, "stopped")
     done = world.apply(steps, world.context("restart"))
     hint = (
-        "server-1: it ran before and may be off now; by hand: openstack --os-cloud test server "
-        f"start {world.servers[0].id}"
+        "server-1: it was running before and may be off now; to start it by hand: "
+        f"openstack --os-cloud test server start {world.servers[0].id}"
     )
     assert done.stopped.endswith(hint)
     assert outcomes(done.run) == ["unfinished", "not-reached"]

@@ -49,28 +49,35 @@ def test_set_is_one_call() -> None:
     ("said", "words"),
     [
         (CommandOutput(1, "Unexpected error, see nova-manage.log for the full trace: x"),
-         "ended with 1 (an unexpected error, which nova-manage.log on the controller tells): "
-         "Unexpected error, see nova-manage.log for the full trace: x"),
+         (
+             "ended with 1 (an unexpected error: see nova-manage.log on the controller): "
+             "Unexpected error, see nova-manage.log for the full trace: x"
+         )),
         (CommandOutput(2, "Instance 1 could not be found."),
-         "ended with 2 (it knows no such server: is it the controller of another cloud?): Instance "
-         "1 could not be found."),
+         (
+             "ended with 2 (it does not know this server: is it the controller of another "
+             "cloud?): Instance 1 could not be found."
+         )),
         (CommandOutput(3, "Instance 1 in vm_state active."),
-         "ended with 3 (the server is in a state in "
-         "which Nova takes no change: it must be stopped or shelved): Instance 1 in vm_state"),
+         (
+             "ended with 3 (Nova accepts no change in the server's current state: it must be "
+             "stopped or shelved): Instance 1 in vm_state"
+         )),
         (CommandOutput(4), "ended with 4 (a property without a value)"),
-        (CommandOutput(5), "ended with 5 (it knows no property of that name)"),
+        (CommandOutput(5), "ended with 5 (it does not know this property)"),
         (CommandOutput(6, "Field value x is invalid"),
-         "ended with 6 (a value that the property cannot "
-         "have): Field value x is invalid"),
+         "ended with 6 (not a valid value for the property): Field value x is invalid"),
         (CommandOutput(77), "ended with 77"),
         (CommandOutput(127, "", "sh: nova-manage: not found"),
-         "ended with 127 (there is no such command "
-         "there: name it with --nova-manage-command): sh: nova-manage: not found"),
+         (
+             "ended with 127 (command not found there: name it with --nova-manage-command): "
+             "sh: nova-manage: not found"
+         )),
         (CommandOutput(255, "An error has occurred:\nTraceback"),
          "ended with 255 (it crashed, or the "
          "connection to where it runs was lost): An error has occurred: Traceback"),
         (CommandOutput(2, "", USAGE),
-         "this nova-manage knows no image_property: it is older than Nova 25"),
+         "this nova-manage has no image_property command: it is older than Nova 25"),
     ],
 )  # fmt: skip
 def test_set_ends_badly(said: CommandOutput, words: str) -> None:
@@ -142,15 +149,15 @@ def test_one_that_does_not_run_is_asked_again() -> None:
 
 
 def test_nobody_said_where_it_is() -> None:
-    with pytest.raises(ActionError, match="nova-manage is needed for this"):
+    with pytest.raises(ActionError, match="this needs nova-manage"):
         Manage(None).release()
 
 
 @pytest.mark.parametrize(
     ("server", "properties", "words"),
     [
-        ("--help", {}, "'--help' is no server's id"),
-        (SERVER, {"--property": "x"}, "'--property' is no name of an image property"),
+        ("--help", {}, "'--help' is not a server id"),
+        (SERVER, {"--property": "x"}, "'--property' is not an image property"),
         (SERVER, {"hw_vif_model": "a=b"}, "nova-manage cannot set 'a=b'"),
         (SERVER, {"hw_vif_model": "a b"}, "nova-manage cannot set 'a b'"),
         (SERVER, {"hw_vif_model": None}, "hw_vif_model cannot be unset"),

@@ -33,7 +33,7 @@ def test_two_operators_with_a_state_folder_each(world: CloudWorld) -> None:
     (unit,) = world.apply(steps, context).run.steps
     (refused,) = second[0].steps
     assert (refused.outcome, refused.codes) == ("refused", ("power",))
-    back = f"openstack --os-cloud test server start {server.id}, and the same command again"
+    back = f"openstack --os-cloud test server start {server.id} and repeat the command"
     assert back in refused.message
     assert (unit.outcome, server.model) == ("applied", "virtio")
     assert (world.calls.count("stop"), world.calls.count("set")) == (1, 1)
@@ -55,7 +55,7 @@ def test_somebody_stops_it_before_the_run_does(world: CloudWorld, when: int) -> 
     world.clock.sleep(LATER)
     server.catch_up()
     if unit.outcome == "refused":
-        assert unit.message.startswith("somebody else stopped it meanwhile, or another run is at")
+        assert unit.message.startswith("somebody else stopped it meanwhile, or another run is")
         assert (server.vm_state, server.kept[MODEL]) == ("stopped", "rtl8139")
         assert not {"set", "start", "hard_reboot"} & set(world.calls)
     else:
@@ -121,7 +121,7 @@ def test_it_is_deleted_in_the_middle(make_cloud: MakeCloud, when: int, *, says_k
     assert (unit.outcome == "gone") is (unit.outcome != "applied")
     assert (unit.outcome == "gone") or when > 8
     if unit.outcome == "gone":
-        assert unit.message == f"there is no server {first.id} any more: nothing is left to do"
+        assert unit.message == f"server {first.id} no longer exists: there is nothing left to do"
     assert (other.outcome, second.model) == ("applied", "virtio")
     assert {run.outcome for run in runs(str(world.folder))} == {"done"}
 
@@ -176,12 +176,13 @@ def test_a_run_is_carried_on_in_another_cloud(world: CloudWorld, way: str) -> No
     (unit,) = done.run.steps
     assert (unit.outcome, done.run.outcome) == ("failed", "failed")
     unknown = f"Nova knows no server {server.id}"
-    undo = "it could not all be undone: "
-    reasons = {"apply": f"{unknown}; {undo}", "rollback": f"taken back; {undo}{unknown}; "}
+    undo = "not everything could be undone: "
+    reasons = {"apply": f"{unknown}; {undo}", "rollback": f"rolled back; {undo}{unknown}; "}
     by_hand = f"openstack --os-cloud test server start {server.id}"
     assert unit.message == (
-        f"{reasons[way]}it ran before and may be off now; by hand: {by_hand} (the same command, or "
-        "vnicaudit rollback of this run, tries again)"
+        f"{reasons[way]}it was running before and may be off now; to start it by hand: "
+        f"{by_hand} (to try again, repeat the command or use vnicaudit rollback on "
+        "this run)"
     )
     world.elsewhere = False
     (again,) = world.apply(steps, context).run.steps

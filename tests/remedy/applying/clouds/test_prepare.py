@@ -63,10 +63,10 @@ def test_a_step_that_an_edit_made_one_of_two_kinds(world: CloudWorld, edit: dict
     with pytest.raises(UsageError) as raised:
         world.apply((step,), world.context("restart"))
     assert str(raised.value) == (
-        f"step server-1: nothing here changes units of kind {step.unit.kind!r} at {step.target!r}: "
-        "put back what was edited, or make a new plan"
+        f"step server-1: {step.target!r} has no units of kind {step.unit.kind!r} that can "
+        "be changed: undo your edits of the plan, or make a new one"
     )
-    with pytest.raises(UsageError, match="put back what was edited"):
+    with pytest.raises(UsageError, match="undo your edits of the plan"):
         dry_run_apply((step,), b"plan", world.context("restart"))
     assert world.calls == []
 
@@ -82,18 +82,20 @@ def applied(world: CloudWorld, step: Step, mode: Mode = "restart") -> UnitRun:
     ("facts", "code", "words"),
     [
         ({"locked": True}, "locked",
-         "it is locked: ask who did that, then openstack --os-cloud test server unlock 0000"),
+         "it is locked: ask who locked it, then openstack --os-cloud test server unlock 0000"),
         ({"task_state": "image_snapshot"}, "busy",
-         "Nova is at work on it (image_snapshot): try again"),
-        ({"vm_state": "paused"}, "state", "it is PAUSED: it neither runs nor is off"),
-        ({"vm_state": "error"}, "state", "it is ERROR: it neither runs nor is off"),
-        ({"vm_state": "resized"}, "state", "it is RESIZED: it neither runs nor is off"),
+         "Nova is working on it (image_snapshot): try again"),
+        ({"vm_state": "paused"}, "state", "it is PAUSED, neither running nor off"),
+        ({"vm_state": "error"}, "state", "it is ERROR, neither running nor off"),
+        ({"vm_state": "resized"}, "state", "it is RESIZED, neither running nor off"),
         ({"vm_state": "shelved_offloaded"}, "shelved",
-         "it is shelved, and unshelving rebuilds it from its snapshot, with the properties of "
-         "that: openstack --os-cloud test server unshelve 0000"),
+         (
+             "it is shelved, and unshelving rebuilds it from its snapshot, with the "
+             "snapshot's properties: run openstack --os-cloud test server unshelve 0000"
+         )),
         ({"vm_state": "shelved"}, "shelved", "unshelving rebuilds it from its snapshot"),
         ({"host_status": "DOWN"}, "node-down",
-         "nova-compute on cmp1 is DOWN: nobody could start it again"),
+         "nova-compute on cmp1 is DOWN: it could not be started again"),
         ({"host_status": "UNKNOWN"}, "node-down", "nova-compute on cmp1 is UNKNOWN"),
         ({"kept": {MODEL: "e1000"}}, "drift",
          "it changed since the plan was made: make a new plan (hw_vif_model is e1000, not rtl8139"),
@@ -138,21 +140,21 @@ def test_all_that_is_wrong_is_said_at_once(world: CloudWorld) -> None:
 def test_one_that_runs_has_to_be_stopped_for_it(world: CloudWorld) -> None:
     (server,) = world.servers
     server.boot()
-    assert refused(world, server_step(server), "next-boot").endswith("give --mode restart")
+    assert refused(world, server_step(server), "next-boot").endswith("use --mode restart")
 
 
 def test_its_guest_went_off_and_nova_has_not_noticed(world: CloudWorld) -> None:
     (server,) = world.servers
     server.boot()
     world.shown_as = {"power_state": 4}
-    assert "its guest shut itself down" in refused(world, server_step(server))
+    assert "its guest has shut down" in refused(world, server_step(server))
 
 
 @pytest.mark.parametrize(
     ("release", "manages", "words"),
     [
-        ((24, 24), "34.0.0", "this is Nova 24, which has no way to change what it keeps"),
-        ((24, 25), "24.1.0", "this is Nova 24, which has no way to change what it keeps"),
+        ((24, 24), "34.0.0", "this is Nova 24, which cannot change what it keeps"),
+        ((24, 25), "24.1.0", "this is Nova 24, which cannot change what it keeps"),
     ],
 )
 def test_a_nova_that_is_too_old(
@@ -181,7 +183,7 @@ def test_the_controller_of_another_cloud(world: CloudWorld, *, thorough: bool) -
     step = server_step(server)
     world.shown_as = {"stored_properties": {MODEL: "rtl8139"}}
     server.kept[MODEL] = "e1000"
-    words = "Nova's API says hw_vif_model is rtl8139, nova-manage says e1000"
+    words = "hw_vif_model is rtl8139 in Nova's API, but e1000 in nova-manage"
     if thorough:
         unit = applied(world, step)
         assert (unit.outcome, words in unit.message) == ("failed", True)
@@ -228,7 +230,7 @@ def test_what_is_so_already_is_left_alone(world: CloudWorld) -> None:
     step = server_step(server)
     server.kept[MODEL] = "Virtio"
     (seen,) = dry_run_apply((step,), b"plan", world.context("restart"))
-    assert (seen.outcome, seen.message) == ("already", "nothing to do: it already is as planned")
+    assert (seen.outcome, seen.message) == ("already", "nothing to do: it is already as planned")
     assert applied(world, step).outcome == "already"
     assert server.vm_state == "active"
 
@@ -256,18 +258,18 @@ def test_without_a_way_back_it_is_not_begun(world: CloudWorld) -> None:
     (server,) = world.servers
     del server.kept[MODEL]
     step = replace(server_step(server), changes=(Change("model", None, "virtio", safe=True),))
-    assert "hw_vif_model is not set, and cannot be unset again" in refused(world, step)
+    assert "hw_vif_model is not set, and the change could not be undone" in refused(world, step)
 
 
 def test_a_plan_that_was_edited(world: CloudWorld) -> None:
     (server,) = world.servers
     step = server_step(server)
     other = replace(step.unit, properties={MODEL: "e1000"})
-    assert "is not what its diff shows" in refused(world, replace(step, unit=other))
+    assert "does not match its diff" in refused(world, replace(step, unit=other))
     other = replace(step.unit, old={MODEL: "e1000"})
-    assert "is not what its diff shows" in refused(world, replace(step, unit=other))
+    assert "does not match its diff" in refused(world, replace(step, unit=other))
     other = replace(step.unit, old={})
-    assert "is not what it was made from" in refused(world, replace(step, unit=other))
+    assert "do not match its changes" in refused(world, replace(step, unit=other))
 
 
 def test_an_image_that_changed(world: CloudWorld) -> None:
@@ -278,13 +280,13 @@ def test_an_image_that_changed(world: CloudWorld) -> None:
 
 @pytest.mark.parametrize("name", ["visibility", "os_hidden", "owner", "hw_/../x"])
 def test_an_image_is_given_no_other_property(world: CloudWorld, name: str) -> None:
-    assert "no property that bears on a NIC" in refused(world, image_step(world, {name: "public"}))
+    assert "is not a NIC property" in refused(world, image_step(world, {name: "public"}))
 
 
 def test_an_image(world: CloudWorld) -> None:
     unit = applied(world, image_step(world, {MODEL: "virtio", "os_distro": None}), "next-boot")
     assert (unit.outcome, unit.kind) == ("applied", "image")
-    assert unit.message.startswith("servers that are made of it from now on have it")
+    assert unit.message.startswith("new servers created from it will have it")
     assert world.image == {MODEL: "virtio"}
     world.rollback(world.context())
     assert world.image == {MODEL: "rtl8139", "os_distro": "debian"}
@@ -316,7 +318,7 @@ def test_a_flavor_is_copied_once_and_goes_when_nobody_has_it(world: CloudWorld) 
     world.flavor_users = 2
     (went,) = world.rollback(world.context())
     assert went.run.steps[0].message == (
-        "2 servers have the flavor m1.small-multiqueue: resize to another one first"
+        "2 servers use the flavor m1.small-multiqueue: resize to another one first"
     )
     world.flavor_users = 0
     world.rollback(world.context())
@@ -326,9 +328,9 @@ def test_a_flavor_is_copied_once_and_goes_when_nobody_has_it(world: CloudWorld) 
 @pytest.mark.parametrize(
     ("planned", "now", "words"),
     [
-        ("active", "stopped", "it ran then, and is SHUTOFF now: somebody stopped it"),
-        ("active", "shelved_offloaded", "it ran then, and is SHELVED_OFFLOADED now"),
-        ("stopped", "active", "it was off then, and runs now, so it would have to be stopped"),
+        ("active", "stopped", "and is SHUTOFF now: somebody stopped it"),
+        ("active", "shelved_offloaded", "and is SHELVED_OFFLOADED now"),
+        ("stopped", "active", "is running now, so it would have to be stopped"),
     ],
 )
 def test_one_that_was_stopped_or_started_since_the_plan(
@@ -357,7 +359,7 @@ def test_one_that_has_it_and_is_off_is_no_success(world: CloudWorld) -> None:
     server.boot()
     step = server_step(server)
     server.vm_state, server.kept[MODEL] = "stopped", "virtio"
-    assert "it ran then, and is SHUTOFF now" in refused(world, step)
+    assert "when the plan was made, and is SHUTOFF now" in refused(world, step)
 
 
 @pytest.mark.parametrize("planned", ["stopped", "shelved"])
@@ -389,8 +391,8 @@ def test_a_server_that_is_gone(world: CloudWorld, status: str) -> None:
     (unit,) = done.run.steps
     assert (unit.outcome, done.run.outcome, done.stopped) == ("gone", "done", "")
     words = f"it is deleted ({status}; while it is not removed, openstack --os-cloud test server "
-    assert unit.message.startswith(words if status else f"there is no server {server.id} any more")
-    assert unit.message.endswith(": nothing is left to do")
+    assert unit.message.startswith(words if status else f"server {server.id} no longer exists")
+    assert unit.message.endswith(": there is nothing left to do")
     assert "stop" not in world.calls
 
 

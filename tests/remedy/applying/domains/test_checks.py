@@ -128,7 +128,7 @@ ASKED = (Change("driver_name", None, "vhost", safe=True),)
         ((TWO_QUEUES,), 2, (), "ok", "QEMU holds 2 descriptors of /dev/vhost-net"),
         ((interface(),), 0, (), "unknown", "QEMU holds no /dev/vhost-net"),
         ((interface(),), 0, ASKED, "failed", "QEMU holds no /dev/vhost-net"),
-        ((interface(),), None, ASKED, "unknown", "QEMU's descriptors cannot be looked at"),
+        ((interface(),), None, ASKED, "unknown", "QEMU's open descriptors are not visible"),
         (
             (interface(), interface(mac=OTHER)), 1, (),
             "unknown", "QEMU holds 1 descriptor of /dev/vhost-net, for 2 queues",
@@ -171,4 +171,4 @@ def test_where_there_is_no_vhost_net(nic: str) -> None:
 
 def test_a_process_that_cannot_be_looked_at() -> None:
     said = found(Machine(interface()), None, "qemu")
-    assert said == ("unknown", "QEMU's process cannot be looked at from here")
+    assert said == ("unknown", "QEMU's process is not visible from here")

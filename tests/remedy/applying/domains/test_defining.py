@@ -50,7 +50,7 @@ def test_a_way_back_that_does_not_come_out_the_same_is_said(world: World) -> Non
     (went,) = world.rollback(world.context())
     assert went.run.steps[0].outcome == "failed"
     assert went.run.steps[0].message.startswith(
-        "the definition did not come out as the one that was saved"
+        "the restored definition differs from the saved one"
     )
 
 
@@ -65,9 +65,9 @@ def test_an_edit_meanwhile_is_left_alone(world: World) -> None:
     unit = applied(world)
     assert unit.outcome == "failed"
     assert unit.message == (
-        "somebody else changed the definition in the meantime: it was left as it is now; what this "
-        "run changed is in it (vnicaudit rollback of this run, with --over-edits, puts only that "
-        "back)"
+        "somebody else changed the definition in the meantime: their change was kept; the "
+        "change of this run is still in it (to undo only that, roll back this run with "
+        "--over-edits)"
     )
     assert machine.persistent == edited
 
@@ -91,6 +91,6 @@ def test_what_libvirt_refuses_changes_nothing(world: World) -> None:
     world.machines[0].refuses["define"] = "cannot define the domain: XML error"
     unit = applied(world)
     assert (unit.outcome, unit.message) == (
-        "failed", "cannot define the domain: XML error; nothing is changed",
+        "failed", "cannot define the domain: XML error; nothing was changed",
     )  # fmt: skip
     assert world.machines[0].persistent == world.before[0]

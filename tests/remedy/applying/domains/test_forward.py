@@ -20,7 +20,7 @@ def applied(world: World, mode: Mode, **given: object) -> UnitRun:
     ("mode", "on", "message"),
     [
         ("next-boot", False, "in effect at its next start"),
-        ("next-boot", True, "in effect when the guest is powered off and on"),
+        ("next-boot", True, "in effect after a power cycle (power off, then on)"),
         ("restart", False, "in effect at its next start"),
         ("restart", True, ""),
         ("hotswap", False, "in effect at its next start"),
@@ -102,7 +102,9 @@ def test_a_guest_that_does_not_come_back_at_all_is_said_to_be_away(world: World)
     machine.driverless = True
     unit = applied(world, "restart")
     assert unit.outcome == "failed"
-    assert "it was put back, but the guest is not as before: the domain is off" in unit.message
+    assert (
+        "it was put back, but the guest is not as it was before: the domain is off" in unit.message
+    )
 
 
 def test_the_second_nic_is_not_exchanged_and_the_first_goes_back(make_world: MakeWorld) -> None:
@@ -112,6 +114,6 @@ def test_the_second_nic_is_not_exchanged_and_the_first_goes_back(make_world: Mak
     machine.keeps = machine.macs[1]
     unit = applied(world, "hotswap")
     assert unit.outcome == "failed"
-    assert unit.message.startswith(f"the guest did not give {machine.macs[1]} up within 30 s")
+    assert unit.message.startswith(f"the guest did not release {machine.macs[1]} within 30 s")
     assert machine.at_work == dict.fromkeys(machine.macs, "e1000")
     assert machine.persistent == world.before[0]

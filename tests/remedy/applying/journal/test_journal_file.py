@@ -112,8 +112,8 @@ def test_behind_half_a_line_nothing_is_written_any_more(
     journal.write(Replacing(), "a")
     monkeypatch.setattr(os, "write", failing(os.write, errno.ENOSPC))
     message = (
-        f"{tmp_path / NAME} cannot be written (No space left on device): nothing more was done; "
-        "run this again when it can"
+        f"{tmp_path / NAME} cannot be written (No space left on device): stopped there; run "
+        "this again when it can be written"
     )
     for unit in ("a", "b"):
         with pytest.raises(JournalError) as raised:

@@ -79,7 +79,7 @@ def test_the_second_on_a_host_is_refused(tmp_path: Path) -> None:
         ):
             raise AssertionError
         assert str(raised.value) == (
-            f"another run is at work on kvm7 (process {os.getpid()}): wait for it to end"
+            f"another run is working on kvm7 (process {os.getpid()}): wait for it to end"
         )
         with state.lock("another host", "kvm8"):
             pass
@@ -99,7 +99,7 @@ def test_a_hostile_key_stays_in_the_folder(tmp_path: Path) -> None:
     [
         (errno.ENOSPC, JournalError, "cannot be written (No space left on device)"),
         (errno.EDQUOT, JournalError, "cannot be written (Disk quota exceeded)"),
-        (errno.EROFS, UsageError, "runs cannot be remembered in"),
+        (errno.EROFS, UsageError, "runs cannot be stored in"),
         (errno.EACCES, UsageError, "choose another folder with --state"),
     ],
 )

@@ -46,10 +46,10 @@ def test_a_new_flavor_without_the_extra_spec() -> None:
     )
     assert (found.safe, found.refused) == (True, ())
     assert found.notes[0] == (
-        "Servers keep the flavor they have. One that is to have the new one is resized, which "
+        "Servers keep their flavor. To move a server to the new one, resize it, which "
         "takes it down and may move it to another host: openstack --os-cloud prod server "
-        "resize --flavor m1.small-vnic SERVER, then openstack --os-cloud prod server resize "
-        "confirm SERVER"
+        "resize --flavor m1.small-vnic SERVER, then openstack --os-cloud prod server "
+        "resize confirm SERVER"
     )
 
 
@@ -85,7 +85,9 @@ def test_flavors_are_an_operators_to_make() -> None:
     (found,) = [
         one for one in planned if isinstance(one, UnitStep) and one.about.name == "m1.small"
     ]
-    assert why(found) == ("flavors are made by an operator of the cloud: ask for one like this",)
+    assert why(found) == (
+        "only an operator of the cloud can create flavors: ask for one like this",
+    )
 
 
 def test_a_name_that_nova_does_not_read_is_left_in_the_rules_words() -> None:

@@ -21,8 +21,9 @@ from vnicaudit.remedy.planning.cloud import gates
 
 PROPERTIES = {"hw_vif_model": "virtio"}
 COMES_BACK = (
-    "unless this Nova has the fix of Launchpad bug 2078999 (28.3.1, 29.2.1, 30.0), a resize or "
-    "cold migration brings the old value back, until the server is rebooted hard: do that after one"
+    "unless this Nova has the fix of Launchpad bug 2078999 (28.3.1, 29.2.1, 30.0), a "
+    "resize or cold migration brings the old value back until the next hard reboot: "
+    "hard-reboot the server after one"
 )
 
 
@@ -43,19 +44,21 @@ def test_a_server_that_runs_or_is_off_is_changed(status: str) -> None:
         ("RESCUE", f"it is in rescue mode: openstack server unrescue {ID}, then plan again"),
         (
             "VERIFY_RESIZE",
-            f"a resize or migration of it waits for a word: openstack server resize confirm {ID} "
-            "(or revert), then plan again",
+            (
+                "its resize or migration waits for confirmation: openstack server resize "
+                f"confirm {ID} (or revert), then plan again"
+            ),
         ),
         (
             "ERROR",
-            f"it is in error: openstack server show -c fault {ID} says why; put that right, then "
+            f"it is in error: openstack server show -c fault {ID} shows why; correct that, then "
             f"openstack server reboot --hard {ID}, then plan again",
         ),
         ("BUILD", "it is being built: plan again when it is ACTIVE"),
         ("SOFT_DELETED", f"it is deleted: openstack server restore {ID} brings it back"),
         (
             "UNKNOWN",
-            "Nova cannot say how it is (its cell does not answer): plan again when it can",
+            "Nova does not know its state (its cell does not answer): plan again when it does",
         ),
         ("MIGRATING", "it is MIGRATING: plan again when it is ACTIVE or SHUTOFF"),
         ("", "it is in an unknown state: plan again when it is ACTIVE or SHUTOFF"),
@@ -71,14 +74,16 @@ def test_what_is_made_anew_of_a_snapshot_is_unshelved_first(status: str) -> None
     (compute/manager.py, _unshelve_instance). One that is shelved is offloaded when Nova comes to
     it."""
     assert blocks(status=status) == [
-        "it is shelved, and unshelving rebuilds it from its snapshot, with the properties of that "
-        f"image: openstack server unshelve {ID}, then plan again"
+        (
+            "it is shelved, and unshelving rebuilds it from its snapshot, with the snapshot's "
+            f"properties: openstack server unshelve {ID}, then plan again"
+        )
     ]
     assert blocks(status=status, config={"image_state": "volume"}) == []
 
 
 def test_a_lock_is_a_word_of_somebody() -> None:
-    says = f"it is locked{{}}: ask who did that, then openstack server unlock {ID}"
+    says = f"it is locked{{}}: ask who locked it, then openstack server unlock {ID}"
     assert blocks(ref={"locked": True}) == [says.format("")]
     assert blocks(ref={"locked": True, "locked_reason": "audit until Monday"}) == [
         says.format(" (audit until Monday)")
@@ -87,14 +92,14 @@ def test_a_lock_is_a_word_of_somebody() -> None:
 
 
 def test_a_server_that_nova_is_at_work_on() -> None:
-    busy = "Nova is at work on it (powering-off): plan again when that is done"
+    busy = "Nova is working on it (powering-off): plan again when that is done"
     assert blocks(ref={"task_state": "powering-off"}) == [busy]
     assert blocks(ref={"task_state": "powering-off"}, status="PAUSED") == [busy]
 
 
 def test_nova_older_than_yoga_cannot() -> None:
     (says,) = blocks(config={"nova": NOVA_24})
-    assert says.startswith("this is Nova 24 or older, which has no way to change what it keeps")
+    assert says.startswith("this is Nova 24 or older, which cannot change what it keeps")
     assert blocks(config={"nova": NovaVersions("2.90", 24, 25)}) == []
     assert blocks(config={"nova": NOVA_29}) == blocks(config={"nova": None}) == []
 
@@ -103,12 +108,12 @@ def test_a_running_server_has_to_be_stopped() -> None:
     next_boot, restart, hotswap = gates.modes(server())
     assert (next_boot.mode, next_boot.possible) == ("next-boot", False)
     assert next_boot.reason == (
-        "Nova sets a property only of a server that is stopped or shelved: this one runs, so it "
-        "has to be stopped for it"
+        "Nova can set a property only while the server is stopped or shelved: this one is "
+        "running and must be stopped first"
     )
     assert (restart.mode, restart.possible, restart.reason) == ("restart", True, "")
     assert (hotswap.mode, hotswap.possible) == ("hotswap", False)
-    assert hotswap.reason.startswith("Nova gives a NIC that it plugs in the model it keeps")
+    assert hotswap.reason.startswith("Nova plugs in NICs with the model that it keeps")
 
 
 @pytest.mark.parametrize(
@@ -138,52 +143,67 @@ def test_one_in_another_state_takes_effect_in_no_way() -> None:
         (
             {"nova": None},
             {},
-            ["it takes Nova 25.0 (Yoga) or later; which one this is was not told", COMES_BACK],
+            [
+                "this needs Nova 25.0 (Yoga) or later; the version of this cloud is unknown",
+                COMES_BACK,
+            ],
         ),
         (
             {"properties_source": "image"},
             {},
             [
-                "what Nova keeps for it follows from its image, which has not changed since the "
-                f"server was created: nova-manage image_property show {ID} NAME says it for certain"
+                (
+                    "what Nova keeps for it is inferred from its image, which has not changed "
+                    f"since the server was created: nova-manage image_property show {ID} NAME "
+                    "shows it for certain"
+                )
             ],
         ),
         (
             {"properties_source": "unseen"},
             {},
             [
-                "what Nova keeps for it follows from its definition on the compute node: "
-                f"nova-manage image_property show {ID} NAME says it for certain"
+                (
+                    "what Nova keeps for it is inferred from its definition on the compute "
+                    f"node: nova-manage image_property show {ID} NAME shows it for certain"
+                )
             ],
         ),
         (
             {"flavor": None},
             {},
             [
-                "its flavor's extra specs are not seen: one that says the opposite keeps it from "
-                "starting"
+                (
+                    "its flavor's extra specs are not visible: one that contradicts the change "
+                    "would keep it from starting"
+                )
             ],
         ),
         (
             {"image_state": "volume"},
             {},
             [
-                "it boots from a volume: what is made of that volume later has the properties of "
-                "the volume (openstack volume set --image-property hw_vif_model=virtio VOLUME)"
+                (
+                    "it boots from a volume: servers created from that volume later get the "
+                    "volume's properties (openstack volume set --image-property "
+                    "hw_vif_model=virtio VOLUME)"
+                )
             ],
         ),
         (
             {},
             {"volumes": 2},
             [
-                "it has 2 volumes attached: whether one of them is attached to other servers too "
-                "is looked at before it is stopped"
+                (
+                    "it has 2 volumes attached: before it is stopped, apply checks whether "
+                    "other servers use one of them too"
+                )
             ],
         ),
         (
             {},
             {"groups": ("g1", "g2")},
-            ["it is in server group g1, g2: one member at a time is changed"],
+            ["it is in server group g1, g2: its members are changed one at a time"],
         ),
     ],
 )
@@ -194,7 +214,7 @@ def test_what_else_to_know(config: dict[str, Any], ref: dict[str, Any], says: li
 def test_a_flavor_that_is_not_seen_whole_may_contradict() -> None:
     half = {"flavor": flavor(complete=False)}
     (says,) = gates.notes(server(config=half), PROPERTIES)
-    assert says.startswith("its flavor's extra specs are not seen")
+    assert says.startswith("its flavor's extra specs are not visible")
 
 
 def test_who_may_operate_is_told_where_a_server_runs() -> None:

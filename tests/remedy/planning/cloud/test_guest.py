@@ -18,8 +18,8 @@ def test_a_linux_guest() -> None:
     assert (view.slot_before, view.slot_after) == (None, None)
     assert (view.name.before, view.name.after) == (None, None)
     assert view.name.reason == (
-        "Nova does not keep PCI addresses: a name made of the address may be another one then, one "
-        "that the guest gives by MAC address stays"
+        "Nova does not keep PCI addresses: a name derived from the address may change, one "
+        "that the guest assigns by MAC address stays"
     )
     assert view.drivers == ("virtio_net",)
     assert view.notes == (
@@ -36,8 +36,8 @@ def test_several_nics_change_together() -> None:
 
 def test_on_q35_a_conventional_device_moves() -> None:
     says = (
-        "On q35 the NIC leaves the bridge that a conventional PCI device is behind: a name made of "
-        "its address changes."
+        "On q35 the NIC is no longer behind the bridge for conventional PCI devices: a "
+        "name derived from its address changes."
     )
     q35 = seen(server(machine="pc-q35-7.2"))
     assert says in q35.notes

@@ -49,9 +49,11 @@ def test_the_model_of_an_image_is_for_servers_to_come() -> None:
     assert (found.running, found.refused, found.procedure) == (False, (), ())
     assert [mode.possible for mode in found.modes] == [True, True, True]
     assert found.notes == (
-        "It is for servers made of it from now on.",
-        "12 servers made of it keep what Nova has kept for them: what is to be changed of them is "
-        "planned by itself.",
+        "It applies to servers created from it from now on.",
+        (
+            "12 servers created from it keep what Nova has kept for them: changes of them are "
+            "planned separately."
+        ),
     )
 
 
@@ -63,8 +65,10 @@ def test_the_model_of_an_image_is_for_servers_to_come() -> None:
         (
             1,
             (
-                "The one server made of it keeps what Nova has kept for it: what is to be changed "
-                "of it is planned by itself.",
+                (
+                    "The one server created from it keeps what Nova has kept for it: changes "
+                    "of it are planned separately."
+                ),
             ),
         ),
     ],
@@ -120,9 +124,11 @@ def test_a_tenant_changes_the_images_of_the_project() -> None:
     images = {one.about.name: one for one in planned if isinstance(one, UnitStep)}
     assert images["legacy"].blocked == ()
     assert why(images["public"]) == (
-        f"the image belongs to project {'0' * 32}: ask there for it, or make one of your own "
-        "(openstack --os-cloud prod server image create, openstack --os-cloud prod image create) "
-        "and set it there",
+        (
+            f"the image belongs to project {'0' * 32}: ask its owner, or make your own image "
+            "(openstack --os-cloud prod server image create, openstack --os-cloud prod image "
+            "create) and set it there"
+        ),
     )
     admins = [one for one in plan(server(), others) if isinstance(one, UnitStep)]
     assert [one.blocked for one in admins] == [(), ()]

@@ -73,9 +73,11 @@ def test_what_keeps_a_server_from_starting() -> None:
     specs = {"hw:vif_multiqueue_enabled": "false"}
     domain = server(port("virtio"), kept={MULTIQUEUE: "true"}, config={"flavor": flavor(specs)})
     assert list(does_not_start(domain)) == [
-        "its flavor says hw:vif_multiqueue_enabled=false: with hw_vif_multiqueue_enabled=true Nova "
-        "refuses to start it (FlavorImageConflict). Resize it to a flavor without that extra spec "
-        "first"
+        (
+            "its flavor has hw:vif_multiqueue_enabled=false: with "
+            "hw_vif_multiqueue_enabled=true, Nova refuses to start it (FlavorImageConflict). "
+            "Resize it to a flavor without that extra spec first"
+        )
     ]
     packed = server(port("e1000"), kept={PACKED: "true"})
     assert list(does_not_start(packed)) == [

@@ -166,8 +166,10 @@ def test_an_image_of_two_tenants_is_planned_once(cloud: dict[str, list[CloudItem
     found = [(one.target, one.blocked) for one in made.steps if one.about.id == IMAGE]
     assert found == [(OTHER, ())]
     assert made.notes == (
-        f"{OTHER}: 1 image is in {CLOUD} too, planned once; whether it is the same cloud is not "
-        "known for certain, so flavors are planned of both",
+        (
+            f"{OTHER}: 1 image is in {CLOUD} too, planned once; this may not be the same cloud, "
+            "so flavors are planned for both"
+        ),
     )
 
 
@@ -208,7 +210,7 @@ def test_what_is_named_is_there(name: str) -> None:
 
 
 def test_what_is_named_must_be_there() -> None:
-    with pytest.raises(UsageError, match="no domain of the targets is called 'nope'"):
+    with pytest.raises(UsageError, match="no domain in the targets has the name 'nope'"):
         plan(options=PlanOptions(domains=frozenset({"nope"})))
     with pytest.raises(UsageError, match="no NIC in the targets has the MAC address"):
         plan(options=PlanOptions(macs=(SECOND,)))
@@ -256,7 +258,7 @@ def test_nova_conf_of_a_node_is_for_its_servers(
     made = plan(Target(CLOUD, "openstack"), Target(str(conf), "path"), options=options)
     (step,) = made.steps
     assert step.reason == "the policy asks for it; Nova gives one queue pair per vCPU (4)"
-    with pytest.raises(UsageError, match="there is no domain in it"):
+    with pytest.raises(UsageError, match="it has no domain"):
         plan(Target(str(conf), "path"))  # without a cloud it is of no use here
 
 
@@ -276,8 +278,10 @@ def test_nova_conf_of_a_host_of_two_clouds_is_of_neither(
     made = plan(*targets, options=options)
     assert made.steps == ()
     assert made.notes == (
-        f"{conf}: not joined with the servers of its host: {OTHER}, {CLOUD} each have a host "
-        "called cmp1; give one cloud at a time",
+        (
+            f"{conf}: not used for the servers of its host, because {OTHER}, {CLOUD} each have "
+            "a host named cmp1; name one cloud at a time"
+        ),
     )
     cloud[OTHER] = [server(port("virtio"), vcpus=16, id="1" + ID[1:], ref={"host": "cmp2"})]
     made = plan(*targets, options=options)

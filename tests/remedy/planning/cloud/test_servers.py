@@ -125,7 +125,7 @@ def test_a_name_that_is_lost_is_unsafe_as_of_a_guest_of_libvirt() -> None:
     found = step(server(os_id="http://centos.org/centos/7.0"))
     assert not found.safe
     assert found.reason == (
-        "in this system the kernel names virtio NICs (ethN), and systemd names others: its "
+        "in this system the kernel names virtio NICs (ethN) and systemd names the others: "
         "configuration for the old name does not apply to the new one"
     )
 
@@ -156,8 +156,8 @@ def test_what_the_flavor_says_is_not_the_policys() -> None:
     specs = {"hw:vif_multiqueue_enabled": "true"}
     found = step(server(config={"flavor": flavor(specs)}), options=policy)
     said, of_its_image = found.notes
-    assert said == "multiqueue is its flavor's to say (hw:vif_multiqueue_enabled=true)"
-    assert of_its_image.startswith("its image says hw_vif_model=rtl8139 and is not changed by this")
+    assert said == "its flavor decides on multiqueue (hw:vif_multiqueue_enabled=true)"
+    assert of_its_image.startswith("its image has hw_vif_model=rtl8139, which this plan does not")
 
 
 def test_a_server_that_could_not_be_started_again_is_put_right() -> None:
@@ -176,7 +176,7 @@ def test_a_server_that_could_not_be_started_again_is_put_right() -> None:
             "true",
             "false",
             safe=True,
-            reason="its flavor says so; Nova cannot start it as it is (FlavorImageConflict)",
+            reason="its flavor requires it; Nova cannot start it as it is (FlavorImageConflict)",
         ),
     )
     assert (found.blocked, found.guest) == ((), GuestView())
@@ -198,13 +198,14 @@ def test_what_nova_keeps_unseen_is_left_and_says_what_would_tell() -> None:
     unseen = {"properties_source": "unseen", "image_state": "there"}
     found = left(server(port(None), kept={}, config=unseen))
     assert found.reason == (
-        "what Nova keeps for it is not known: Nova 31 and later say it (microversion 2.98), and so "
-        f"does nova-manage image_property show {ID} hw_vif_model on a controller"
+        "it is unknown what Nova keeps for it: Nova 31 and later report it (microversion "
+        f"2.98), and so does nova-manage image_property show {ID} hw_vif_model on a "
+        "controller"
     )
     volume = {"properties_source": "unseen", "image_state": "volume", "image": None}
     found = left(server(port(None), kept={}, config=volume))
     assert found.reason.startswith(
-        "what Nova keeps for it is not known: it says it of no server that boots from a volume"
+        "it is unknown what Nova keeps for it: Nova does not report it for servers that boot from"
     )
 
 
@@ -215,7 +216,7 @@ def test_a_model_that_nobody_chose_is_not_known() -> None:
         kept={"os_distro": "debian"},
         config={"properties_source": "image", "image": image({})},
     )
-    assert left(bare).reason.startswith("its NIC model is not known: that takes the server's NIC")
+    assert left(bare).reason.startswith("its NIC model is unknown: that needs the server's NIC")
 
 
 def test_what_has_no_property_is_left_in_the_rules_words() -> None:
@@ -260,8 +261,11 @@ def test_a_step_is_made_of_what_is_known_for_certain() -> None:
     seen = server(port("rtl8139"), kept={}, config={"properties_source": "unseen"})
     found = step(seen)
     assert why(found) == (
-        "what Nova keeps for it is not known: Nova 31 and later say it (microversion 2.98), and so "
-        f"does nova-manage image_property show {ID} hw_vif_model on a controller",
+        (
+            "it is unknown what Nova keeps for it: Nova 31 and later report it (microversion "
+            f"2.98), and so does nova-manage image_property show {ID} hw_vif_model on a "
+            "controller"
+        ),
     )
 
 

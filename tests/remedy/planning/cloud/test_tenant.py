@@ -16,11 +16,11 @@ MANAGE = (
     f"nova-manage image_property set {ID} {SET}"
 )
 TENANT = (
-    "what Nova keeps for a server only an operator of the cloud can change: the route says what to "
-    "ask for, and what can be done without"
+    "only an operator of the cloud can change what Nova keeps for a server: the route "
+    "lists what to ask for, and what you can do yourself"
 )
 REBUILT = (
-    "Rebuilt of the image it was made of, all data on its root disk would be lost; id, ports and "
+    "A rebuild from its original image would lose all data on its root disk; id, ports and "
     "addresses stay."
 )
 
@@ -36,8 +36,10 @@ def test_a_tenant_asks_the_operator_or_rebuilds_a_snapshot() -> None:
         f"openstack server stop {ID}",
         MANAGE,
         f"openstack server start {ID}",
-        "Or without the operator, of a snapshot of itself. Its root disk will be that of the "
-        "snapshot; an ephemeral or swap disk of its flavor is made empty:",
+        (
+            "Or without the operator: rebuild it from a snapshot of itself. Its root disk will "
+            "be that of the snapshot; an ephemeral or swap disk of its flavor is created empty:"
+        ),
         f"openstack server stop {ID}",
         f"openstack server image create --wait --name web-01-vnic {ID}",
         f"openstack image set {SET} web-01-vnic",
@@ -61,15 +63,18 @@ def test_one_that_is_off_is_not_stopped() -> None:
         ("SUSPENDED", f"openstack server resume {ID}"),
         ("RESCUE", f"openstack server unrescue {ID}"),
         ("SHELVED_OFFLOADED", f"openstack server unshelve {ID}"),
-        ("VERIFY_RESIZE", "Its resize or migration waits for a word: openstack server resize "
-         f"confirm {ID} (or revert)"),
-        ("ERROR", f"It is in error: openstack server show -c fault {ID} says why; put that "
-         f"right, then openstack server reboot --hard {ID}"),
+        ("VERIFY_RESIZE", (
+            "Its resize or migration waits for confirmation: openstack server resize confirm "
+            f"{ID} (or revert)"
+        )),
+        ("ERROR", f"It is in error: openstack server show -c fault {ID} shows why; correct "
+         f"that, then openstack server reboot --hard {ID}"),
         ("SOFT_DELETED", f"It is deleted: openstack server restore {ID} brings it back"),
-        ("BUILD", "It is BUILD, in which Nova neither stops nor rebuilds it: wait until it is "
-         "ACTIVE"),
-        ("", "It is in an unknown state, in which Nova neither stops nor rebuilds it: wait until "
-         "it is ACTIVE"),
+        ("BUILD", "It is BUILD: Nova can neither stop nor rebuild it; wait until it is ACTIVE"),
+        ("", (
+            "It is in an unknown state: Nova can neither stop nor rebuild it; wait until it is "
+            "ACTIVE"
+        )),
     ],
 )  # fmt: skip
 def test_one_that_nova_would_not_stop_is_brought_back_first(status: str, first: str) -> None:
@@ -97,11 +102,15 @@ def test_one_that_boots_from_a_volume_is_made_anew_of_it() -> None:
     procedure = asked(config={"image": None, "image_state": "volume"}).procedure
     assert procedure[1:3] == (MANAGE, f"openstack server start {ID}")
     assert procedure[3:] == (
-        "Or without the operator: a server made anew of the volume takes that volume's properties: "
-        "openstack volume set --image-property hw_vif_model=virtio VOLUME",
-        "Then delete the server, and create it with --volume VOLUME and --port for each of its "
-        "ports. Look first that nothing of it is deleted with the server: the volume by "
-        "delete_on_termination, ports that Nova made.",
+        (
+            "Or without the operator: a new server created from the volume takes the volume's "
+            "properties: openstack volume set --image-property hw_vif_model=virtio VOLUME"
+        ),
+        (
+            "Then delete the server, and create it with --volume VOLUME and --port for each of "
+            "its ports. First make sure that these are not deleted with the server: the volume "
+            "(delete_on_termination), and ports that Nova created."
+        ),
         "A rebuild (--reimage-boot-volume, microversion 2.93) would overwrite the volume: all data "
         "on it would be lost.",
     )

@@ -85,12 +85,12 @@ def test_multiqueue_is_one_switch(
         (
             AUTO,
             virtio(vcpus=4, config={"flavor": flavor({"hw:vif_multiqueue_enabled": "no"})}),
-            "multiqueue is its flavor's to say (hw:vif_multiqueue_enabled=false)",
+            "its flavor decides on multiqueue (hw:vif_multiqueue_enabled=false)",
         ),
         (
             AUTO,
             virtio(vcpus=4, kind="qemu"),
-            "no multiqueue: Nova gives it to no guest where virt_type is qemu",
+            "no multiqueue: Nova does not give it to guests with virt_type qemu",
         ),
         (
             AUTO,
@@ -108,13 +108,13 @@ def test_where_it_is_not_switched_on_the_plan_says_why(
 def test_rings_are_the_compute_nodes() -> None:
     policy = PolicyTable(rx_queue_size=1024, tx_queue_size=512)
     assert server_tuning(policy, virtio()).notes == (
-        "rx_queue_size is the compute node's to set, not the server's: [libvirt] rx_queue_size = "
+        "rx_queue_size is set on the compute node, not the server: [libvirt] rx_queue_size = "
         "1024 in nova.conf of cmp1, then a hard reboot",
-        "tx_queue_size is for vhost-user alone: on a tap Nova never writes it",
+        "tx_queue_size is for vhost-user only: Nova never writes it for a tap",
     )
     so = virtio(config=node(rx_queue_size="1024"))
     assert server_tuning(PolicyTable(rx_queue_size=1024), so).notes == ()
     dpdk = server(port("virtio", kind="vhostuser"), ref={"host": None})
     (says,) = server_tuning(PolicyTable(tx_queue_size=512), dpdk).notes
-    assert says.startswith("tx_queue_size is the compute node's to set, not the server's")
+    assert says.startswith("tx_queue_size is set on the compute node, not the server")
     assert "nova.conf of its compute node" in says

@@ -38,7 +38,7 @@ from vnicaudit.remedy.planning.cloud.vdpa_devices import Prerequisite
 from vnicaudit.remedy.planning.options import PlanOptions
 
 VDPA = PlanOptions(to="vdpa", macs=(MAC,))
-BY_HAND = "Neutron gives a server's NIC what it is connected to: the route is carried out by hand"
+BY_HAND = "Neutron decides what a server's NIC is connected to: follow the route by hand"
 
 
 def virtio(**given: Any) -> Server:
@@ -57,7 +57,7 @@ def test_it_is_a_plan_for_an_operator_to_carry_out() -> None:
     assert (found.unit.shown_under, found.target, found.to) == ("openstack", CLOUD, "vdpa")
     assert found.about == NicRef("web-01", ID, MAC, 0)
     assert found.changes == (
-        Change("vnic_type", "normal", "vdpa", safe=True, reason="it is what was asked for (--to)"),
+        Change("vnic_type", "normal", "vdpa", safe=True, reason="requested with --to"),
     )
     assert why(found) == (BY_HAND,)
     assert found.modes == ()
@@ -66,8 +66,10 @@ def test_it_is_a_plan_for_an_operator_to_carry_out() -> None:
         image_name="legacy", flavor="m1.small",
     )  # fmt: skip
     assert found.procedure == (
-        "Keep what this says: openstack port show -c network_id -c fixed_ips -c security_group_ids "
-        f"-c qos_policy_id -c tags {PORT}",
+        (
+            "Keep the output of: openstack port show -c network_id -c fixed_ips -c "
+            f"security_group_ids -c qos_policy_id -c tags {PORT}"
+        ),
         f"openstack server stop {ID}",
         f"openstack server remove port {ID} {PORT}",
         f"openstack port delete {PORT}",
@@ -76,12 +78,15 @@ def test_it_is_a_plan_for_an_operator_to_carry_out() -> None:
         "web-01-vdpa-0",
         f"openstack server add port {ID} web-01-vdpa-0",
         f"openstack server start {ID}",
-        "On cmp1 virsh dumpxml instance-0000002a has <interface type='vdpa'> then. The way back is "
-        "the same with --vnic-type normal.",
-        "Where Nova made the old port, it deletes it with remove port: port delete then finds "
-        "none.",
-        "A floating IP, and whatever else was bound to the old port, is bound to the new one by "
-        "hand. Go on with the next port when this one is well.",
+        (
+            "On cmp1, virsh dumpxml instance-0000002a then has <interface type='vdpa'>. To go "
+            "back, do the same with --vnic-type normal."
+        ),
+        "If Nova created the old port, remove port deletes it: port delete then finds none.",
+        (
+            "Bind the floating IP, and whatever else was bound to the old port, to the new one "
+            "by hand. Continue with the next port when this one works."
+        ),
     )
 
 
@@ -111,7 +116,7 @@ def test_what_is_missing_blocks_it() -> None:
     found = step(virtio(config={"bindings": (PortBinding("normal", "bridge"),)}), options=VDPA)
     assert why(found) == (
         BY_HAND,
-        "missing: the port is bound as bridge: Neutron has vDPA with Open vSwitch and OVN",
+        "missing: the port is bound as bridge: Neutron has vDPA only with Open vSwitch and OVN",
     )
     assert not any("bound as" in note for note in found.notes)
 
@@ -119,16 +124,16 @@ def test_what_is_missing_blocks_it() -> None:
 @pytest.mark.parametrize(
     ("binding", "word", "verdict", "says"),
     [
-        (PortBinding(), "of which kind", "unknown", f"show -c binding_vnic_type {PORT}"),
+        (PortBinding(), "the type of", "unknown", f"show -c binding_vnic_type {PORT}"),
         (replace(OVS, vnic_type="direct"), "ordinary ones", "missing", "vnic_type direct"),
-        (PortBinding("normal"), "connected", "unknown", "an administrator is told"),
+        (PortBinding("normal"), "connected", "unknown", "only an administrator"),
         (replace(OVS, datapath="netdev"), "userspace", "missing", "(netdev)"),
         (PortBinding("normal", "vhostuser"), "userspace", "missing", "offloaded to a card"),
         (PortBinding("normal", "unbound"), "unbound", "unknown", "when the server has a host"),
         (PortBinding("normal", "binding_failed"), "bound", "missing", "Neutron could not bind it"),
         (PortBinding("normal", "macvtap"), "bound as", "missing", "bound as macvtap"),
         (OVS, "OVN binds", "ok", "vnic_type_prohibit_list does not name it"),
-        (replace(OVS, hybrid=True), "iptables_hybrid", "missing", "which a vDPA port goes around"),
+        (replace(OVS, hybrid=True), "iptables_hybrid", "missing", "which a vDPA port bypasses"),
         (OVS, "OVN binds", "ok", "both take vnic_type vdpa"),
     ],
 )  # fmt: skip
@@ -192,18 +197,22 @@ def test_what_such_a_port_does_not_have() -> None:
     assert step(virtio(config=limited), options=VDPA).notes[-5:] == (
         "Nova writes neither queues nor ring sizes for a vDPA port: it has one queue pair and "
         "QEMU's rings of 256.",
-        "libvirt sets no MTU on it: the guest is told by DHCP, and the device has its own.",
-        "A live migration unplugs such a NIC and plugs another one in (Nova 26.0): the guest is "
-        "without it for that time.",
-        "A move of the server takes another node with such a device, which the scheduler finds "
-        "with PciPassthroughFilter only: [filter_scheduler] enabled_filters does not have it by "
-        "default.",
-        "The bandwidth limits of its flavor (quota:vif_…) do not hold for a vDPA port.",
+        "libvirt does not set its MTU: the guest gets it by DHCP, and the device has its own.",
+        (
+            "A live migration unplugs such a NIC and plugs in another one (Nova 26.0): "
+            "meanwhile the guest is without it."
+        ),
+        (
+            "Moving the server needs another node with such a device, which the scheduler "
+            "finds only with PciPassthroughFilter: [filter_scheduler] enabled_filters does not "
+            "have it by default."
+        ),
+        "The bandwidth limits of its flavor (quota:vif_…) do not apply to a vDPA port.",
     )
 
 
 def test_the_model_that_nova_keeps_does_not_count() -> None:
-    said = "hw_vif_model = e1000, which Nova keeps, does not count for it: libvirt makes it virtio."
+    said = "hw_vif_model = e1000, which Nova keeps, does not apply to it: libvirt makes it virtio."
     assert said in tuple(vdpa_losses(server(port("e1000"))))
     assert not any("hw_vif_model" in text for text in vdpa_losses(virtio()))
 
@@ -215,7 +224,7 @@ def test_what_is_on_vdpa_already_is_left() -> None:
     ):
         (found,) = plan(domain, options=VDPA)
         assert isinstance(found, NotPlanned)
-        assert (mac_of(found.about), found.reason) == (MAC, "it is on vDPA already")
+        assert (mac_of(found.about), found.reason) == (MAC, "it is already on vDPA")
 
 
 def test_only_the_nics_that_were_named_and_no_image() -> None:
@@ -228,8 +237,10 @@ def test_only_the_nics_that_were_named_and_no_image() -> None:
 def test_vhost_user_is_the_compute_nodes() -> None:
     found = step(virtio(), options=PlanOptions(to="vhostuser", macs=(MAC,)))
     assert found.procedure == (
-        "Nova has NICs on vhost-user where Open vSwitch on the compute node has its userspace "
-        "datapath: move the server to such a node.",
+        (
+            "Nova puts NICs on vhost-user where Open vSwitch on the compute node uses its "
+            "userspace datapath: move the server to such a node."
+        ),
     )
     assert (found.changes, why(found), found.notes) == ((), (BY_HAND,), ())
 

@@ -102,7 +102,7 @@ def test_all_assignments_count_whatever_they_are_called() -> None:
         "unknown",
         "whether the port's network is one of those that [pci] device_spec gives devices for: "
         "physnet1 (cmp1/nova.conf:4), physnet2 (cmp1/nova.conf:5), and networks without a physical "
-        "one (cmp1/nova.conf:6); an administrator is told (provider:physical_network)",
+        "one (cmp1/nova.conf:6); only an administrator can see it (provider:physical_network)",
     )
 
 
@@ -221,11 +221,13 @@ def test_no_entry_is_for_a_tunnel() -> None:
 @pytest.mark.parametrize("node", [None, NodeFacts(FILE, (), (PciEntry(VF, f"{FILE}:4"),))])
 def test_segments_without_a_physical_network(node: NodeFacts | None) -> None:
     """Nova 34.0 network/neutron.py ``_get_physnet_tunneled_info`` raises there."""
-    found = checked(on(node, network=ProviderNetwork("", segmented=True)), "segments")
+    found = checked(on(node, network=ProviderNetwork("", segmented=True)), "no segment")
     assert found == (
         "missing",
-        "a physical network: none of the segments of the port's network has one, and Nova refuses "
-        "a port on such a network",
+        (
+            "a physical network: no segment of the port's network has one, and Nova refuses a "
+            "port on such a network"
+        ),
     )
 
 
@@ -324,7 +326,7 @@ def test_what_else_is_to_be_looked_at() -> None:
 def test_nothing_is_listed() -> None:
     assert listed("") == (
         "missing",
-        "[pci] device_spec: cmp1/nova.conf sets none, so Nova gives no device of cmp1 away",
+        "[pci] device_spec: cmp1/nova.conf does not set it, so Nova assigns no device of cmp1",
     )
 
 
@@ -434,9 +436,11 @@ def test_an_accelerator_that_is_not_known() -> None:
 def test_the_memory_that_is_locked() -> None:
     assert checked(on(None), "Huge pages") == (
         "unknown",
-        "whether cmp1 has memory for it: all of the server's is locked while it runs, and 1 GiB "
-        "more may be; what is overcommitted is not enough. Huge pages are not needed: free -m "
-        "there",
+        (
+            "whether cmp1 has memory for it: all of the server's memory is locked while it "
+            "runs, plus up to 1 GiB; overcommitted memory is not enough. Huge pages are not "
+            "needed: free -m there"
+        ),
     )
 
 

@@ -68,7 +68,7 @@ def test_the_word(verdict: Verdict, done: Done, word: str, style: str) -> None:
 
 def test_what_was_done_with_an_open_one_is_said() -> None:
     assert only(decided("inconclusive", "kept")).meaning.endswith("; the change was kept")
-    assert only(decided("invalid", "rolled-back")).meaning.endswith("; the change was taken back")
+    assert only(decided("invalid", "rolled-back")).meaning.endswith("; the change was rolled back")
 
 
 def test_the_guest_the_change_and_the_effort() -> None:
@@ -159,7 +159,7 @@ def test_what_made_it_noisy() -> None:
         for one in result.samples
     )
     spoiled = replace(busy[0], valid=False, reason="steal", order=99)
-    notes = ("before: falls into two bands, around 1 and 2", "after: 2 more did not count",
+    notes = ("before: values fall into two bands, around 1 and 2", "after: 2 more were invalid",
              "at this look the 98 % interval counts")  # fmt: skip
     noisy = replace(
         result,
@@ -169,7 +169,7 @@ def test_what_made_it_noisy() -> None:
     )
     assert only(noisy).remarks == (
         "the guest's vCPUs waited for a CPU 53.0 % of the time, 67.0 % in the worst run",
-        "iperf3.tcp.rx.c1.64k: before: falls into two bands, around 1 and 2",
+        "iperf3.tcp.rx.c1.64k: before: values fall into two bands, around 1 and 2",
         "1 of 29 runs does not count, 1 of them: steal",
         "1 guard rail could not be checked: ping",
     )

@@ -39,7 +39,7 @@ class TestinfraHost:
 
     def __init__(self, where: EndpointUrl, form: str, pattern: str) -> None:
         if re.fullmatch(pattern, where.name, re.ASCII) is None:
-            raise UsageError(f"{where.url}: not an endpoint; it is {form}")
+            raise UsageError(f"{where.url}: not an endpoint; expected {form}")
         self._spec = f"{where.scheme}://{where.name}"
         self.arguments = _arguments(where)
         """Those of testinfra's backend."""
@@ -106,7 +106,7 @@ def _needed(where: EndpointUrl) -> None:
 def _arguments(where: EndpointUrl) -> dict[str, object]:
     for option, value in where.options.items():
         if _PLAIN.fullmatch(value) is None:
-            raise UsageError(f"{where.url}: {option}= has a letter that is not passed on")
+            raise UsageError(f"{where.url}: {option}= has a character that is not allowed")
     arguments: dict[str, object] = {
         option: os.path.expanduser(value) for option, value in where.options.items()
     }

@@ -39,7 +39,7 @@ def run_here(argv: Sequence[str], seconds: float, most: int = ANSWER_MAX) -> Tra
             _let_end(process)
             raise
         if code is None:
-            raise EndpointError(f"{argv[0]} had no answer within {seconds:g} s")
+            raise EndpointError(f"{argv[0]} got no answer within {seconds:g} s")
         return TransportOutput(code, _output(out, most), _output(err, most))
 
 
@@ -53,7 +53,7 @@ def _started(argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> subprocess.
             start_new_session=True,
         )
     except FileNotFoundError:
-        raise EndpointError(f"this machine has no program {argv[0]}") from None
+        raise EndpointError(f"{argv[0]} is not installed on this machine") from None
     except OSError as error:
         raise EndpointError(f"{argv[0]} cannot be run here: {error.strerror}") from None
     except ValueError as error:

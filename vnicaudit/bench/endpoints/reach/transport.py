@@ -57,7 +57,7 @@ class EndpointUrl(NamedTuple):
         false."""
         value = self.options.get(option, "false").lower()
         if value not in ("true", "false"):
-            raise UsageError(f"{self.url}: {option}= is true or false, not {value!r}")
+            raise UsageError(f"{self.url}: {option}= must be true or false, not {value!r}")
         return value == "true"
 
 

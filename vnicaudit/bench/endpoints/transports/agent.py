@@ -42,18 +42,18 @@ _INSTALL = (
     " (<channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel>)"
 )
 _ALLOW = (
-    "its agent does not run programs: let it do guest-exec and guest-exec-status (--allow-rpcs and"
-    " --block-rpcs of qemu-ga; in Red Hat's systems, see /etc/sysconfig/qemu-ga)"
+    "its agent may not run programs: allow guest-exec and guest-exec-status (--allow-rpcs and "
+    "--block-rpcs of qemu-ga; on Red Hat systems, see /etc/sysconfig/qemu-ga)"
 )
 
 
 def connect(where: EndpointUrl, reach: TransportConnections) -> Transport:
     """Programs in that guest, as its agent's user, root."""
     if not where.name:
-        raise UsageError(f"{where.url}: no domain is named; it is {FORM}")
+        raise UsageError(f"{where.url}: the domain is missing; expected {FORM}")
     uri = where.options.get("connect", _URI)
     if not is_uri(uri):
-        raise UsageError(f"{where.url}: connect= is a libvirt URI, as {_URI}")
+        raise UsageError(f"{where.url}: connect= must be a libvirt URI, such as {_URI}")
     try:
         host = reach.hypervisor(uri, deadline=DEADLINE)
     except MissingExtraError:

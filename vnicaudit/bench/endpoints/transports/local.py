@@ -13,5 +13,5 @@ OPTIONS = ("sudo",)
 def connect(where: EndpointUrl, _reach: TransportConnections) -> Transport:
     """Programs of this machine."""
     if where.name:
-        raise UsageError(f"{where.url}: it is {FORM}, without a name")
+        raise UsageError(f"{where.url}: expected {FORM}, without a name")
     return Prefixed(sudo(where))

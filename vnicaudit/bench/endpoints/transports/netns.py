@@ -16,5 +16,5 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,254}")
 def connect(where: EndpointUrl, _reach: TransportConnections) -> Transport:
     """Programs of this machine, in that namespace."""
     if _NAME.fullmatch(where.name) is None:
-        raise UsageError(f"{where.url}: not the name of a network namespace; it is {FORM}")
+        raise UsageError(f"{where.url}: not the name of a network namespace; expected {FORM}")
     return Prefixed((*sudo(where), "ip", "netns", "exec", where.name))

@@ -41,10 +41,10 @@ def options_of(workload: Workload) -> DnsperfOptions:
     options = workload.options
     for name in options:
         if name not in OPTIONS:
-            raise _wrong(workload, f"no option {name!r}: there are {', '.join(OPTIONS)}")
+            raise _wrong(workload, f"no option {name!r}; use {', '.join(OPTIONS)}")
     transport = options.get("transport", "udp")
     if transport not in ("udp", "tcp"):
-        raise _wrong(workload, f"option transport is udp or tcp, not {transport!r}")
+        raise _wrong(workload, f"option transport must be udp or tcp, not {transport!r}")
     return DnsperfOptions(
         lines=_lines(workload),
         queries=options.get("queries", ""),
@@ -61,13 +61,13 @@ def _lines(workload: Workload) -> tuple[str, ...]:
     if bool(name) == bool(queries):
         raise _wrong(
             workload,
-            "what is to be asked is either option name (example.org A) or option queries "
-            "(path of a query file on the peer)",
+            "set either option name (example.org A) or option queries (path of a query file on "
+            "the peer)",
         )
     lines = tuple(line.strip() for line in name.split(",")) if name else ()
     for line in lines:
         if not _ASKED.fullmatch(line):
-            raise _wrong(workload, f"option name is like 'example.org A', not {line!r}")
+            raise _wrong(workload, f"option name must be like 'example.org A', not {line!r}")
     return lines
 
 
@@ -76,22 +76,22 @@ def _whole_number(workload: Workload, name: str, default: int, most: int) -> int
     if text is None:
         return default
     if not re.fullmatch(r"[0-9]{1,6}", text) or not 1 <= int(text) <= most:
-        raise _wrong(workload, f"option {name} is a number from 1 to {most}, not {text!r}")
+        raise _wrong(workload, f"option {name} must be a number from 1 to {most}, not {text!r}")
     return int(text)
 
 
 def check_shape(workload: Workload, read: DnsperfOptions) -> None:
     """Raises UsageError where generators, connections, rate or direction do not fit."""
     if workload.direction != "both":
-        raise _wrong(workload, "queries go one way and answers the other: direction is both")
+        raise _wrong(workload, "direction must be both: queries go one way and answers the other")
     if workload.size is not None:
-        raise _wrong(workload, "the size of a query is that of its name: no size can be given")
+        raise _wrong(workload, "size cannot be set: the size of a query follows from its name")
     if (workload.rate is None) == (workload.pattern == "rate"):
-        raise _wrong(workload, "a rate belongs to pattern rate, and to no other")
+        raise _wrong(workload, "only pattern rate takes a rate")
     if workload.rate is not None and not workload.generators <= workload.rate < math.inf:
-        raise _wrong(workload, "the rate is at least 1 per second for each generator")
+        raise _wrong(workload, "the rate must be at least 1 per second for each generator")
     if workload.seconds < 1:
-        raise _wrong(workload, "a run is at least 1 second")
+        raise _wrong(workload, "a run must last at least 1 second")
     _check_sockets(workload, read)
 
 
@@ -100,7 +100,9 @@ def _check_sockets(workload: Workload, read: DnsperfOptions) -> None:
     if workload.connections < workload.generators * read.threads:
         raise _wrong(workload, "each thread of each generator needs a connection of its own")
     if workload.connections % workload.generators:
-        raise _wrong(workload, "connections have to be shared out evenly to the generators")
+        raise _wrong(
+            workload, "the number of connections must be a multiple of the number of generators"
+        )
     if workload.connections > most:
         raise _wrong(workload, f"dnsperf has at most {most} connections with so many threads")
 

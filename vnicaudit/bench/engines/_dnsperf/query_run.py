@@ -79,7 +79,7 @@ def generators(ran: Ran, argv: Sequence[str], observe_after: int) -> Generators:
         raise StuckError(f"dnsperf did not end by itself{_error_output(ran)}")
     sections = ran.stdout.split("\n== ")
     if ran.code != 0 or sections[-1] != "end\n" or len(sections) < _FEWEST:
-        raise MeasureError(f"dnsperf could not be run to its end{_error_output(ran)}")
+        raise MeasureError(f"dnsperf did not finish{_error_output(ran)}")
     threads = sections[1].removeprefix("threads\n")
     return Generators(tuple(_runs(sections[2:-1], argv, ran)), busiest(threads, observe_after))
 

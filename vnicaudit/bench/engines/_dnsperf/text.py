@@ -90,7 +90,7 @@ def statistics(text: str, *, connected: bool) -> Statistics:
     if found is None:
         raise MeasureError(f"dnsperf printed no statistics{_last_line(text)}")
     if found["end"] != "time limit":
-        raise MeasureError(f"dnsperf was ended before its time ({found['end']})")
+        raise MeasureError(f"dnsperf ended early ({found['end']})")
     if connected and int(found["completed"]) and found["connections"] is None:
         raise MeasureError("dnsperf printed no connection statistics")
     return _checked(_statistics(found))
@@ -126,7 +126,7 @@ def _checked(read: Statistics) -> Statistics:
     if read.histogram and sum(bucket.answers for bucket in read.histogram) != read.completed:
         raise MeasureError("dnsperf's histogram does not add up to the queries completed")
     if not read.seconds:
-        raise MeasureError("dnsperf says that it ran for no time")
+        raise MeasureError("dnsperf reports a run time of zero")
     return read
 
 

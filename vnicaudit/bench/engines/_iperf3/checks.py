@@ -63,7 +63,7 @@ def _of_streams(workload: Workload) -> Iterator[str]:
         few = f"{workload.connections} connections"
         yield f"{workload.generators} generators cannot share {few}"
     if workload.pattern == "udp-pps" and workload.direction == "both":
-        yield "packet rates are looked for one way at a time, not both"
+        yield "packet rates can be searched only one way at a time, not both"
 
 
 def _of_size(workload: Workload) -> Iterator[str]:
@@ -86,7 +86,9 @@ def _of_time(workload: Workload) -> Iterator[str]:
 def _of_rate(workload: Workload) -> Iterator[str]:
     if workload.rate is None:
         if workload.pattern == "udp":
-            yield "udp needs a rate: as fast as possible is a flood, look for it with udp-pps"
+            yield (
+                "udp needs a rate: without one it is a flood; to find the highest rate, use udp-pps"
+            )
     elif not 0 < workload.rate <= _HIGHEST:
         yield f"rate {workload.rate:g}: it must be more than 0"
     elif workload.rate < _LOWEST * workload.connections:
@@ -98,9 +100,9 @@ def _of_options(workload: Workload) -> Iterator[str]:
         if name not in _OPTIONS:
             yield f"iperf3 has no option {name!r}; it has {', '.join(_OPTIONS)}"
         elif not re.fullmatch(_OPTIONS[name], value):
-            yield f"{name}: {value!r} is not what iperf3 takes"
+            yield f"{name}: iperf3 does not accept {value!r}"
         elif name in _TCP_ONLY and workload.pattern != "tcp":
-            yield f"{name} is TCP's"
+            yield f"{name} is for TCP only"
     if (mss := int(workload.options.get("mss", _MSS[0]))) and not _MSS[0] <= mss <= _MSS[1]:
         yield f"mss {mss}: it must be {_MSS[0]} to {_MSS[1]} bytes"
     if _bytes(workload.options.get("window", "1")) > _LARGEST_WINDOW:

@@ -87,7 +87,7 @@ class Iperf3Outcome(NamedTuple):
 def flow(pair: Pair, way: Way) -> Flow:
     """One way of a pair. Raises MeasureError where its reports contradict each other."""
     if pair.client.start.cookie != pair.server.start.cookie:
-        raise MeasureError("the iperf3 server's report is of another test than the client's")
+        raise MeasureError("the iperf3 server's report is from another test than the client's")
     sender, receiver = (pair.client, pair.server) if way == "rx" else (pair.server, pair.client)
     found = Flow(_slices(sender, sender=True), _slices(receiver, sender=False))
     _check(found, pair.client, way)
@@ -173,7 +173,7 @@ def _check(found: Flow, client: Iperf3Report, way: Way) -> None:
     if told is not None:
         _agree("bytes received", sum(s.bytes for s in found.received), told)
     elif start.protocol != "UDP":
-        raise MeasureError("iperf3's report does not say what was received")
+        raise MeasureError("iperf3's report lacks what was received")
     if start.protocol == "UDP":
         _agree("bytes sent", *_bytes_and_packets(found.sent, start.blksize))
         _agree("bytes received", *_bytes_and_packets(found.received, start.blksize))
@@ -212,5 +212,5 @@ def _told_lost(client: Iperf3Report, way: Way) -> float:
     """Packets lost, as the receiver said."""
     totals = [s.udp for s in client.end.streams if s.udp and s.udp.sender is (way == "rx")]
     if not totals or any(total.lost_packets is None for total in totals):
-        raise MeasureError("iperf3's report does not say what was lost")
+        raise MeasureError("iperf3's report lacks what was lost")
     return sum(total.lost_packets or 0 for total in totals)

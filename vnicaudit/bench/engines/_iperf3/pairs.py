@@ -50,7 +50,7 @@ def run(plan: Iperf3Load, ends: Ends) -> tuple[PairRuns, ...]:
             if all(report.began(pair.client.stdout) for pair in said):
                 return said
     if not said:
-        raise MeasureError(f"port {ports[0]} of {ends.target.url} is in use by somebody else")
+        raise MeasureError(f"port {ports[0]} of {ends.target.url} is already in use")
     return said
 
 

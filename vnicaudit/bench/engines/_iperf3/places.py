@@ -84,7 +84,7 @@ def _version(endpoint: Endpoint) -> Iperf3Version:
     version = version_of(ran.stdout)
     if version is None:
         raise EndpointError(
-            f"{endpoint.url}: iperf3 does not run there; is the package iperf3 installed?"
+            f"{endpoint.url}: iperf3 cannot be run there; is the package iperf3 installed?"
         )
     if version < OLDEST:
         raise EndpointError(f"{endpoint.url}: iperf3 {version} is too old: {OLDEST} is needed")

@@ -151,7 +151,7 @@ def parse(text: str) -> Iperf3Report:
     try:
         report = json_as(text, Iperf3Report)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise MeasureError(f"iperf3's report is not whole: {error}") from error
+        raise MeasureError(f"iperf3's report is incomplete: {error}") from error
     _check(report)
     return report
 
@@ -178,7 +178,7 @@ def _check(report: Iperf3Report) -> None:
         raise MeasureError("iperf3's report has no intervals")
     stamp = report.start.timestamp
     if not 0 < stamp.timesecs < _LARGEST or abs(stamp.seconds - stamp.timesecs) > 1:
-        raise MeasureError("iperf3's report does not say when it began")
+        raise MeasureError("iperf3's report has no start time")
     for interval in report.intervals:
         for stream in interval.streams:
             _check_stream(stream)
@@ -200,15 +200,15 @@ def _check_gap(earlier: ReportInterval, later: ReportInterval) -> None:
 def _check_stream(stream: Stream) -> None:
     numbers = (value for value in msgspec.structs.astuple(stream) if value is not None)
     if not all(abs(number) < _LARGEST for number in numbers):
-        raise MeasureError("iperf3's report has numbers that are none")
+        raise MeasureError("iperf3's report has invalid numbers")
     seconds = stream.end - stream.start
     counts = (stream.bytes, stream.packets or 0, stream.retransmits or 0, stream.rtt or 0)
     if seconds < 0 or min(counts) < 0:
         raise MeasureError("iperf3's report has negative numbers")
     if abs(seconds - stream.seconds) > _GAP:
-        raise MeasureError(f"iperf3's report has {stream.seconds:g} s where {seconds:g} s went by")
+        raise MeasureError(f"iperf3's report has {stream.seconds:g} s where {seconds:g} s passed")
     if stream.bytes * 8 / max(seconds, _SHORTEST) > _FASTEST:
-        raise MeasureError("iperf3's report has a rate that no network has")
+        raise MeasureError("iperf3's report has an impossible rate")
 
 
 def first(interval: ReportInterval) -> float:

@@ -103,9 +103,7 @@ def _failure_reason(ran: Ran) -> str:
     """Reason that a failed run gave, in one line; its exit status where it gave none."""
     first = one_line(ran.stderr).removeprefix("iperf3: error - ")
     return (
-        one_line(failure(ran.stdout) or "")
-        or first
-        or f"exit status {ran.code}, and not a word why"
+        one_line(failure(ran.stdout) or "") or first or f"exit status {ran.code}, no error output"
     )
 
 

@@ -128,7 +128,7 @@ def _of_load(workload: Workload, test: NetperfTest) -> Iterator[str]:
     if workload.connections != 1 or workload.generators != 1:
         yield "netperf has one connection; rr and iperf3 have more"
     if workload.rate is not None:
-        yield "netperf goes as fast as it can; rr and iperf3 take a rate"
+        yield "netperf always runs as fast as it can; rr and iperf3 take a rate"
 
 
 def _of_time(workload: Workload) -> Iterator[str]:

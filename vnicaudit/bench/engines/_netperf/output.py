@@ -46,7 +46,7 @@ def parse_output(text: str, workload: Workload) -> NetperfOutput:
     if said != (test.protocol, test.says, _UNITS):
         raise MeasureError(f"netperf ran another test: {' '.join(said)[:80]}")
     if output.number("ELAPSED_TIME") <= 0:
-        raise MeasureError("netperf measured for no time")
+        raise MeasureError("netperf reports a run time of zero")
     if test.direction == "both":
         _check_requests(output, workload)
     else:
@@ -64,7 +64,7 @@ def _texts(text: str) -> Mapping[str, str]:
             found[name] = value.strip()
     missing = next((name for name in SELECTORS if name not in found), None)
     if missing is not None or not text.endswith("\n"):
-        raise MeasureError(f"netperf's result is not whole{_last(text, missing)}")
+        raise MeasureError(f"netperf's result is incomplete{_last(text, missing)}")
     return found
 
 
@@ -81,7 +81,7 @@ def _check_stream(output: NetperfOutput, received: str) -> None:
     if rate <= 0 or carried <= 0:
         raise SilenceError("netperf: nothing was received")
     if abs(rate - carried) > _AGREE * rate:
-        raise MeasureError("netperf's rate is not that of its bytes and time")
+        raise MeasureError("netperf's rate does not match its bytes and time")
 
 
 def _check_requests(output: NetperfOutput, workload: Workload) -> None:

@@ -37,7 +37,7 @@ def require_destination(text: str, wire: Wire, threads: int) -> None:
     meant = addresses == [(wire.address,) * 2] * threads and macs == [wire.mac] * threads
     if not meant or any("DST" in flag or "RND" in flag for flag in flags):
         raise MeasureError(
-            f"pktgen was not started: it did not take {wire.address} at {wire.mac} for its only "
+            f"pktgen was not started: it did not accept {wire.address} at {wire.mac} as its only "
             "destination"
         )
 
@@ -47,7 +47,7 @@ def sent_frames(text: str, threads: int) -> SentFrames:
     nothing was sent."""
     devices = [_of_device(part) for part in text.split(_BEGINNING)[1:]]
     if len(devices) != threads:
-        raise MeasureError(f"pktgen's result is of {len(devices)} threads, not of {threads}")
+        raise MeasureError(f"pktgen's result is for {len(devices)} threads, not {threads}")
     return _together(devices)
 
 
@@ -73,5 +73,5 @@ def _together(devices: Sequence[SentFrames]) -> SentFrames:
 def _only(pattern: re.Pattern[str], text: str) -> re.Match[str]:
     found = list(pattern.finditer(text))
     if len(found) != 1:
-        raise MeasureError("pktgen's result is not whole")
+        raise MeasureError("pktgen's result is incomplete")
     return found[0]

@@ -82,7 +82,9 @@ def wire(ends: Ends, direction: Direction) -> Wire:
     route = _route(sent, address)
     nic, mac = _one_line(received, "nic"), _one_line(received, "mac")
     if _NIC.fullmatch(nic) is None or _MAC.fullmatch(mac) is None:
-        raise MeasureError(f"no NIC of {receiver.url} has the address {address} alone")
+        raise MeasureError(
+            f"{receiver.url} does not have exactly one NIC with the address {address}"
+        )
     if (seen := _LINK.search(text_of(sent, "neighbour"))) is None or seen[1] != mac:
         raise MeasureError(
             f"{sender.url} reaches {address} at {seen[1] if seen else 'no MAC that it knows'}, and "
@@ -99,11 +101,11 @@ def require_ready(sender: Endpoint, threads: int) -> None:
     somebody else uses it."""
     found = ask(sender, _READY)
     if _one_line(found, "user") != "0":
-        raise EndpointError(f"{sender.url}: pktgen is for root alone")
+        raise EndpointError(f"{sender.url}: pktgen needs root")
     if not text_of(found, "control").strip():
         raise EndpointError(
-            f"{sender.url}: its kernel has no pktgen (`modprobe pktgen`): use iperf3 with the "
-            "pattern udp-pps there"
+            f"{sender.url}: its kernel has no pktgen (`modprobe pktgen` failed): use iperf3 with "
+            "the pattern udp-pps there"
         )
     if (most := text_of(found, "threads").count("Running: ")) < threads:
         raise EndpointError(
@@ -111,8 +113,8 @@ def require_ready(sender: Endpoint, threads: int) -> None:
         )
     if _BUSY.search(text_of(found, "threads")):
         raise EndpointError(
-            f"{sender.url}: somebody else uses pktgen there (/proc/net/pktgen/kpktgend_0 names a "
-            "NIC), and would be started as well: take those NICs out (rem_device_all)"
+            f"{sender.url}: pktgen is already in use there (/proc/net/pktgen/kpktgend_0 names a "
+            "NIC), and those NICs would be started too: remove them (rem_device_all)"
         )
 
 
@@ -121,7 +123,7 @@ def received_packets(wire: Wire) -> int:
     counter."""
     text = _one_line(ask(wire.receiver, _COUNT, wire.nic), "count")
     if _NUMBER.fullmatch(text) is None:
-        raise MeasureError(f"{wire.nic} of {wire.receiver.url} has no counter of packets")
+        raise MeasureError(f"{wire.nic} of {wire.receiver.url} has no packet counter")
     return int(text)
 
 
@@ -137,7 +139,9 @@ def _route(sections: Sequence[Section], address: str) -> dict[str, str]:
     said = _one_line(sections, "route")
     found, source = _ROUTE.match(said), _SOURCE.search(said)
     if found is None or source is None or found["to"] != address:
-        raise MeasureError(f"{address} is not on a link of the other end (its route: {said[:80]})")
+        raise MeasureError(
+            f"{address} is not on the same link as the other end (its route: {said[:80]})"
+        )
     return {**found.groupdict(), **source.groupdict()}
 
 

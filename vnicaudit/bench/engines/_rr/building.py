@@ -60,7 +60,9 @@ def _build(endpoint: Endpoint) -> str:
     tried = endpoint.run((program,))
     if tried.code != _USAGE:
         said = one_line(tried.stderr, last=True) or f"exit {tried.code}"
-        raise MeasureError(f"{endpoint.url}: what {compiler} made does not run there: {said}")
+        raise MeasureError(
+            f"{endpoint.url}: the generator that {compiler} built does not run there: {said}"
+        )
     return program
 
 

@@ -23,13 +23,13 @@ _COSTS = ("_cpu_per_gbit", "_cpu_per_transaction")
 def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
     """Why netperf cannot run it."""
     if not pattern.has_requests or workload.connections != 1 or workload.rate is not None:
-        yield "netperf has requests of one connection, as fast as they go"
+        yield "netperf sends requests on one connection only, as fast as it can"
         return
     if "workers" in workload.options:
         yield "netperf has no workers"
     for metric in workload.decides:
         if metric not in _METRICS and not metric.endswith(_COSTS):
-            yield f"netperf does not tell {metric} well enough to judge by"
+            yield f"netperf does not measure {metric} well enough to judge by"
     yield from command.problems(_workload(workload, pattern))
 
 

@@ -37,9 +37,9 @@ def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
     """Why the program that a workload asks for cannot run it."""
     asked = generator_of(workload)
     if asked not in GENERATORS:
-        yield f"{OPTION}: {asked!r} is none of {', '.join(GENERATORS)}"
+        yield f"{OPTION}: {asked!r} is unknown; use {', '.join(GENERATORS)}"
     elif pattern.mode == "crr" and workload.options.get(OPTION) == "python":
-        yield f"{OPTION}: python makes no new connections; c and netperf do"
+        yield f"{OPTION}: python cannot measure new connections; c and netperf can"
     elif asked == "c":
         yield from _problems_of_c(workload, pattern)
     elif asked == "netperf":
@@ -48,9 +48,11 @@ def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
 
 def _problems_of_c(workload: Workload, pattern: Pattern) -> Iterator[str]:
     if not pattern.has_requests or workload.rate is not None:
-        yield f"{OPTION}: c makes requests, as fast as they go; streams and rates are python's"
+        yield (
+            f"{OPTION}: c sends requests only, as fast as it can; for streams and rates use python"
+        )
     if "workers" in workload.options or workload.generators != 1:
-        yield f"{OPTION}: c has a thread for each connection, no workers or generators"
+        yield f"{OPTION}: c has one thread for each connection, and no workers or generators"
 
 
 def needs_of(workload: Workload) -> Needs:
@@ -78,17 +80,17 @@ def settled(workload: Workload, pattern: Pattern, ends: Sequence[Ends]) -> Settl
     if not not_netperf:
         return SettledWorkload(
             _with_generator(workload, "netperf"),
-            f"{workload.id}: requests are netperf's, since {not_c}",
+            f"{workload.id}: using netperf for requests, because {not_c}",
         )
     if pattern.mode == "crr":
         raise EndpointError(
-            f"{workload.id}: new connections are made by a generator compiled at both ends, "
-            f"or by netperf, but {not_c}, and {not_netperf}"
+            f"{workload.id}: new connections need a generator compiled at both ends, or netperf, "
+            f"but {not_c}, and {not_netperf}"
         )
     return SettledWorkload(
         workload,
-        f"{workload.id}: requests are those of the generator in Python, whose own time is part of "
-        f"every latency, since {not_c}, and {not_netperf}",
+        f"{workload.id}: using the generator in Python for requests, whose own time is part of "
+        f"every latency, because {not_c}, and {not_netperf}",
     )
 
 

@@ -56,7 +56,7 @@ def _of_direction(workload: Workload, pattern: Pattern) -> Iterator[str]:
             f"{what[pattern.direction]}, which is {pattern.direction}"
         )
     if workload.size is not None:
-        yield f"size {workload.size}: the pattern says the sizes"
+        yield f"size {workload.size}: the pattern sets the sizes"
 
 
 def _of_streams(workload: Workload) -> Iterator[str]:
@@ -68,18 +68,20 @@ def _of_streams(workload: Workload) -> Iterator[str]:
 
 def _of_time(workload: Workload) -> Iterator[str]:
     if not 0 < workload.seconds <= _LONGEST:
-        yield f"seconds {workload.seconds:g}: it must be more than 0, and a day at most"
+        yield f"seconds {workload.seconds:g}: must be more than 0, and at most a day"
     if not 0 <= workload.warmup <= _LONGEST:
-        yield f"warmup {workload.warmup:g}: it must be 0 or more seconds, and a day at most"
+        yield f"warmup {workload.warmup:g}: must be 0 or more seconds, and at most a day"
 
 
 def _of_rate(workload: Workload, pattern: Pattern) -> Iterator[str]:
     if workload.rate is None:
         return
     if pattern.mode == "crr":
-        yield f"rate {workload.rate:g}: new connections are made as fast as they go"
+        yield f"rate {workload.rate:g}: new connections are always made as fast as possible"
     if not (math.isfinite(workload.rate) and 1 <= messages(workload, pattern) <= _MOST_MESSAGES):
-        yield f"rate {workload.rate:g}: that must be one message a second, and a million at most"
+        yield (
+            f"rate {workload.rate:g}: must be at least one message a second, and at most a million"
+        )
 
 
 _SLACK = 40.0

@@ -65,9 +65,9 @@ def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
     if OPTION not in workload.options:
         return
     if workload.options[OPTION] not in DIRECTIONS:
-        yield f"{OPTION}: {workload.options[OPTION]!r} is none of {', '.join(DIRECTIONS)}"
+        yield f"{OPTION}: {workload.options[OPTION]!r} is unknown; use {', '.join(DIRECTIONS)}"
     if not pattern.has_requests:
-        yield f"{OPTION}: a stream fills the path itself; this is for requests"
+        yield f"{OPTION}: only for requests, as a stream fills the path itself"
 
 
 @contextmanager
@@ -106,11 +106,11 @@ def filled_rate(ran: Ran, *, early: bool) -> float:
         output = _decoder.decode(ran.stdout)
     except (msgspec.DecodeError, RecursionError) as error:
         said = one_line(ran.stderr or ran.stdout, last=True)
-        raise MeasureError(f"the stream that was to fill the path failed: {said}") from error
+        raise MeasureError(f"the stream to fill the path failed: {said}") from error
     if early:
         reason = one_line(output.error) or "no reason given"
         raise MeasureError(f"the stream ended before the requests did: {reason}")
     rates = [each.sum.bits_per_second for each in output.intervals]
     if not rates or not any(rates):
-        raise SilenceError("the stream that was to fill the path carried nothing")
+        raise SilenceError("the stream to fill the path carried nothing")
     return sum(rates) / len(rates)

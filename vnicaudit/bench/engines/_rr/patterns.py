@@ -8,7 +8,7 @@ performance, "Workload tests description").
 **Which way a stream goes.** "read" and "write" are what the *client* (uperf's master) does, as in
 uperf's profiles. The client is the peer, the server is the target: ``str-read`` is sent by the
 target (tx), ``str-write`` is received by it (rx). IBM's page says it the other way round (for it,
-"streaming reads" go from the client to the server), and has its client in the guest.
+    "streaming reads" go from the client to the server), and has its client in the guest.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def checked_pattern(
     pattern = pattern_of(workload.pattern)
     if pattern is None:
         raise UsageError(
-            f"{workload.id}: {engine} has no pattern {workload.pattern!r}; it has "
-            f"{', '.join(NAMED)}, and these with other sizes"
+            f"{workload.id}: {engine} has no pattern {workload.pattern!r}; use "
+            f"{', '.join(NAMED)}, or these with other sizes"
         )
     require_none(workload, problems(workload, pattern))
     return pattern

@@ -85,6 +85,6 @@ def _python(endpoint: Endpoint) -> str:
         if ran.code == 0 and ran.stdout.strip() == "True":
             return python
     raise EndpointError(
-        f"{endpoint.url}: python3, 3.6 or newer, does not run there; is the package python3 "
+        f"{endpoint.url}: python3, 3.6 or newer, cannot be run there; is the package python3 "
         "installed?"
     )

@@ -70,7 +70,7 @@ def report_of(text: str, pattern: Pattern) -> RrReport:
     if line.error:
         raise client_error(line.error)
     if not line.client or not line.server:
-        raise MeasureError("the generator's result lacks an end")
+        raise MeasureError("the generator's result is from one end only")
     report = RrReport(tuple(line.client), tuple(line.server), _latencies(line.counts))
     _check(report, pattern)
     return report
@@ -86,7 +86,7 @@ def error_of(text: str) -> str:
 
 def _decoded_line(text: str) -> _ReportLine:
     if not text.endswith("}\n"):
-        raise MeasureError("the generator's result is not whole")
+        raise MeasureError("the generator's result is incomplete")
     try:
         return _decoder.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -105,14 +105,14 @@ def _check(report: RrReport, pattern: Pattern) -> None:
     SilenceError where nothing came through."""
     answered = sum(side.transactions for side in report.client)
     if report.latencies.total != answered:
-        raise MeasureError("the generator counted other latencies than answers")
+        raise MeasureError("the generator counted more or fewer latencies than answers")
     if pattern.has_requests and not answered:
-        raise SilenceError("no request was answered in the time that counts")
+        raise SilenceError("no request was answered in the measured time")
     carried = answered * (pattern.size + pattern.answer)
     if pattern.has_requests and sum(side.bytes for side in report.client) != carried:
-        raise MeasureError("the generator counted other bytes than answers")
+        raise MeasureError("the generator's bytes do not match its answers")
     if not pattern.has_requests and not received(report, pattern):
-        raise SilenceError("nothing was received in the time that counts")
+        raise SilenceError("nothing was received in the measured time")
 
 
 def received(report: RrReport, pattern: Pattern) -> int:

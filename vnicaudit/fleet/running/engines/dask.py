@@ -138,7 +138,9 @@ def _task_failure(error: BaseException) -> tuple[str, FailureKind]:
     """A task that failed outside of this program: its workers died of it, or cannot import it."""
     name = type(error).__name__
     if name == "KilledWorker":
-        return "each worker that read it died of it, or of a host beside it", "internal"
+        return (
+            "every worker that read it died, because of it or of another host read at the same time"
+        ), "internal"
     if isinstance(error, ImportError | AttributeError):
         return f"a worker cannot load vnicaudit ({name}); {_SAME_VERSION}", "broken"
     return f"a worker failed: {name}: {error}", "broken"
@@ -147,11 +149,11 @@ def _task_failure(error: BaseException) -> tuple[str, FailureKind]:
 def _misfit(answer: bytes | BaseException) -> str:
     """Why a worker cannot take part; empty: it can."""
     if isinstance(answer, BaseException):
-        return f"no vnicaudit that reads for others ({type(answer).__name__})"
+        return f"not a vnicaudit worker ({type(answer).__name__})"
     try:
         check_version(answer)
     except OtherVersionError as error:
-        return f"vnicaudit {error}, and this is {__version__}"
+        return f"vnicaudit {error}, but this is {__version__}"
     except ValueError:
-        return "no vnicaudit that can be understood"
+        return "not a vnicaudit that this version understands"
     return ""

@@ -145,7 +145,9 @@ class Cluster:
         from distributed import TimeoutError as LateError
 
         if self._closed:
-            raise TargetError(f"the scheduler {self.address} was left", failure="broken")
+            raise TargetError(
+                f"the connection to the scheduler {self.address} was closed", failure="broken"
+            )
         try:
             if self._client.status == "closed":
                 self._client = self._connected()

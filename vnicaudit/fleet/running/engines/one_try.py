@@ -38,7 +38,7 @@ def one_try(
         DaemonCall(f"host {host.name}", read_all).result(deadline)
     except TimeUpError:
         ended.set()
-        text = f"not read to its end within {deadline:g} s (--host-deadline)"
+        text = f"not completely read within {deadline:g} s (--host-deadline)"
         return [*items, LostRead(text, host.uri, failure="deadline")]
     return items
 

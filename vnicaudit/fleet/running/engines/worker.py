@@ -29,7 +29,7 @@ def read_for_controller(order: bytes, read: ReadHost[Met]) -> bytes:
         asked = decoded(order, HostOrder)
         items = one_try(read, asked.host, asked.plain, asked.deadline)
     except OtherVersionError as error:
-        text = f"it has vnicaudit {__version__}, the controller {error}"
+        text = f"it has vnicaudit {__version__}, but the controller has {error}"
         return encoded(HostAnswer(worker, text))
     except VnicauditError as error:
         return encoded(HostAnswer(worker, str(error)))

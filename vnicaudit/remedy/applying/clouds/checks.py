@@ -27,8 +27,8 @@ from vnicaudit.remedy.applying.verifying import CheckResults, verify
 from vnicaudit.remedy.cloud import Cloud
 
 _NO_PACKETS = (
-    "Nova tells of no packets: this user may not ask for diagnostics, or the compute node is too "
-    "old to give them"
+    "Nova reports no packet counts: this user may not ask for diagnostics, or the compute node "
+    "is too old to report them"
 )
 _RUNNING = (None, 0, 1)
 """``power_state``: not told, not known, running (nova/compute/power_state.py)."""
@@ -87,7 +87,7 @@ class ServerChecks:
 
     def _checks(self, state: ServerState) -> Iterator[Check]:
         runs = phase(state) == "on" and state.power_state in _RUNNING
-        detail = "" if runs else f"the server is {state.status}, and its guest does not run"
+        detail = "" if runs else f"the server is {state.status}, but its guest is not running"
         yield Check("server", "ok" if runs else "failed", detail or "the server is ACTIVE")
         yield from self._stored(state)
         yield from _ports(self._place.cloud, self._task)
@@ -101,7 +101,7 @@ class ServerChecks:
             if self._task.nic_changes:
                 yield from tuple(_domain(self._place, self._task, node))
                 return
-            why = "it could not be looked at before either"
+            why = "it could not be checked before the change either"
         except ActionError as error:
             why = str(error)
         yield Check("device", "unknown", why)
@@ -188,5 +188,5 @@ def _queues(domain: Domain, mac: str) -> Check:
     queues = None if nic is None else nic.declared.queues
     if queues is not None and queues > 1:
         return Check("queues", "ok", f"{mac} has {queues} queue pairs")
-    why = "it gives none below two vCPUs, and none where virt_type is not kvm"
+    why = "it gives none to a guest with fewer than two vCPUs, and none if virt_type is not kvm"
     return Check("queues", "unknown", f"Nova gave {mac} no queues: {why}")

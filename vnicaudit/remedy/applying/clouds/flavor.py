@@ -42,10 +42,10 @@ def prepare(
     del leftovers
     transaction = replace(transaction, copy_name=step.unit.new_name)
     if not transaction.copy_name:
-        raise UnitRefusedError("the plan does not say what the new flavor is called", "plan")
+        raise UnitRefusedError("the plan does not name the new flavor", "plan")
     found = place.cloud.flavor(transaction.id)
     if found is None:
-        raise UnitRefusedError("there is no such flavor any more", "drift")
+        raise UnitRefusedError("the flavor no longer exists", "drift")
     drift = [
         name
         for name in transaction.goal
@@ -104,9 +104,9 @@ def forward(work: CloudWork) -> Result:
         return undo(work, str(error), "failed")
     if transaction.removes:
         return Result("applied", f"flavor {transaction.copy_name} is gone")
-    detail = f"flavor {transaction.copy_name} is there, with its extra specs"
+    detail = f"flavor {transaction.copy_name} exists, with its extra specs"
     resize = f"{client(transaction.target)} server resize --flavor {transaction.copy} SERVER"
-    words = f"servers get it by {resize}"
+    words = f"to move a server to it: {resize}"
     return Result("applied", words, (Check("flavor", "ok", detail),))
 
 
@@ -123,7 +123,7 @@ def _check_unused(cloud: Cloud, transaction: CloudTransaction) -> None:
     """Raises RefusedError where servers have the copy: it cannot go then."""
     if count := cloud.flavor_servers(transaction.copy):
         raise UnitRefusedError(
-            f"{count} server{'s have' if count > 1 else ' has'} the flavor "
+            f"{count} server{'s use' if count > 1 else ' uses'} the flavor "
             f"{transaction.copy_name}: resize to another one first",
             "in-use",
         )
@@ -144,7 +144,7 @@ def _make(work: CloudWork) -> None:
     made = cloud.flavor(transaction.copy)
     missing = [name for name in specs if made is None or made.properties.get(name) != specs[name]]
     if missing:
-        raise ActionError(f"Nova took it, and does not have it: {', '.join(missing)}")
+        raise ActionError(f"Nova accepted it, but did not store it: {', '.join(missing)}")
 
 
 def _remove(work: CloudWork) -> None:

@@ -26,7 +26,7 @@ from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 _OF_IMAGES = re.compile(r"(hw_[a-z0-9_]{1,90}|os_distro|os_type|os_version)")
 """Properties of images that are set here; ``os_hidden``, for one, is another thing."""
-_LATER = "servers that are made of it from now on have it; those there are keep what Nova kept"
+_LATER = "new servers created from it will have it; existing servers keep what Nova stored for them"
 
 
 def prepare(
@@ -97,9 +97,7 @@ def _checked(transaction: CloudTransaction, place: CloudPlace) -> CloudTransacti
     """The transaction; None: it is so already. Raises RefusedError, ActionError."""
     for name in transaction.goal:
         if _OF_IMAGES.fullmatch(name) is None:
-            raise UnitRefusedError(
-                f"{name[:60]!r} is no property that bears on a NIC: it is not set", "plan"
-            )
+            raise UnitRefusedError(f"{name[:60]!r} is not a NIC property: it is not set", "plan")
     found = place.cloud.image_properties(transaction.id)
     now: Properties = {name: found.get(name) for name in transaction.goal}
     if now == transaction.goal:
@@ -121,7 +119,7 @@ def _set_properties(work: CloudWork, before: Properties, goal: Properties) -> No
     work.notes.write(Setting(goal))
     work.place.cloud.set_image_properties(work.transaction.id, goal)
     if missing := _differs(_now(work, goal), goal):
-        raise ActionError(f"Glance took it, and does not have it: {missing}")
+        raise ActionError(f"Glance accepted it, but did not store it: {missing}")
     work.notes.write(Set())
 
 

@@ -42,13 +42,11 @@ class Nodes:
         """The domain of a server. Raises ActionError with why it cannot be looked at, SilentError
         where its host stopped answering."""
         if not self._template:
-            raise ActionError(
-                "its domain cannot be looked at from here: say where with --libvirt-of-host"
-            )
+            raise ActionError("its domain cannot be reached from here: add --libvirt-of-host")
         if state.host is None:
-            raise ActionError("Nova does not say on which host it is")
+            raise ActionError("Nova does not report its host")
         if _NAME.fullmatch(state.host) is None:
-            raise ActionError("its host has a name that is none")
+            raise ActionError("the name of its host is not a valid host name")
         host = self._host(state.host)
         return NodeDomain(host, host.machine(state.id))
 

@@ -18,17 +18,17 @@ from vnicaudit.remedy.cloud import MANAGE_JOBS, CommandOutput, NovaManage
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 _SET = {
-    1: "an unexpected error, which nova-manage.log on the controller tells",
-    2: "it knows no such server: is it the controller of another cloud?",
-    3: "the server is in a state in which Nova takes no change: it must be stopped or shelved",
+    1: "an unexpected error: see nova-manage.log on the controller",
+    2: "it does not know this server: is it the controller of another cloud?",
+    3: "Nova accepts no change in the server's current state: it must be stopped or shelved",
     4: "a property without a value",
-    5: "it knows no property of that name",
-    6: "a value that the property cannot have",
+    5: "it does not know this property",
+    6: "not a valid value for the property",
 }
 _SHOW = {1: _SET[1], 2: _SET[2]}
 _ANY = {
-    126: "it may not be run there",
-    127: "there is no such command there: name it with --nova-manage-command",
+    126: "no permission to run it there",
+    127: "command not found there: name it with --nova-manage-command",
     255: "it crashed, or the connection to where it runs was lost",
 }
 _REFUSALS = frozenset({2, 3, 4, 5, 6, 126, 127})
@@ -39,7 +39,7 @@ _UNEXPECTED = "Unexpected error"
 _NOT_SET = 3
 _USAGE = 2
 """What argparse ends with, as well."""
-_WITHOUT = "this nova-manage knows no image_property: it is older than Nova 25 (Yoga)"
+_WITHOUT = "this nova-manage has no image_property command: it is older than Nova 25 (Yoga)"
 _SHOWN_MAX = 300
 _VALUE_MAX = 255
 """Of what Nova keeps: ``instance_system_metadata.value`` in nova/db/main/models.py."""
@@ -115,7 +115,7 @@ class Manage:
         self, arguments: tuple[str, ...], begins: Callable[[], None] = _nothing
     ) -> CommandOutput:
         if self._run is None:
-            raise ActionError("nova-manage is needed for this, and not known where it is")
+            raise ActionError("this needs nova-manage: name its controller with --nova-manage")
         with self._turns:
             begins()
             return self._run(arguments)
@@ -131,10 +131,10 @@ def check_words(server_id: str, properties: Mapping[str, str | None]) -> None:
     """Raises RefusedError for what nova-manage would take for something else: it splits at each
     equals sign, and a word with a leading hyphen is an option."""
     if UUID.fullmatch(server_id) is None:
-        raise UnitRefusedError(f"{server_id[:60]!r} is no server's id", "plan")
+        raise UnitRefusedError(f"{server_id[:60]!r} is not a server id", "plan")
     for name, value in properties.items():
         if _NAME.fullmatch(name) is None:
-            raise UnitRefusedError(f"{name[:60]!r} is no name of an image property", "plan")
+            raise UnitRefusedError(f"{name[:60]!r} is not an image property", "plan")
         if value is None:
             raise UnitRefusedError(
                 f"{name} cannot be unset: nova-manage has no command for it", "nova-manage"

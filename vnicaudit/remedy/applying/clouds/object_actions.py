@@ -17,8 +17,7 @@ from vnicaudit.remedy.applying.journal.result import Result
 
 DRIFT = "it changed since the plan was made: make a new plan"
 EDITED = (
-    "somebody changed it since: look at it, then put the property back all the same with "
-    "--over-edits"
+    "somebody has changed it since: check it, then use --over-edits to put the property back anyway"
 )
 
 ENDS_THE_RUN = (SilentError, JournalError)
@@ -64,6 +63,6 @@ def undo_one(back: Callable[[], None], reason: str, outcome: Outcome, as_before:
     except ENDS_THE_RUN:
         raise
     except VnicauditError as error:
-        why = f"{reason}; it could not all be undone: {error}"
+        why = f"{reason}; not everything could be undone: {error}"
         return Result("failed", why, undone=False)
     return Result(outcome, f"{reason}; {as_before}")

@@ -30,8 +30,8 @@ class StoppedError(ActionError):
 
     def __init__(self) -> None:
         super().__init__(
-            "somebody else stopped it meanwhile, or another run is at work on it: nothing is "
-            "changed, and it is not started"
+            "somebody else stopped it meanwhile, or another run is working on it: it was not "
+            "changed and will not be started"
         )
 
 
@@ -69,7 +69,7 @@ def stop(work: CloudWork) -> None:
     if phase(state) in ("off", "shelved"):
         return
     if not work.transaction.active:
-        raise GuestError("somebody started it meanwhile, and it is not stopped for this")
+        raise GuestError("somebody started it meanwhile, and this run does not stop it")
     work.notes.write(Stopping())
     work.tell("stopping (Nova powers it off if its guest has not shut down after 60 s)")
     refused = _request(work, work.place.cloud.stop)
@@ -87,14 +87,14 @@ def run(work: CloudWork) -> None:
     state = _ready(work)
     while (now := phase(state)) != "on":
         if now in ("shelved", "other"):
-            raise GuestError(f"it is {state.status} by now: somebody else is at work on it")
+            raise GuestError(f"it is {state.status} now: somebody else is working on it")
         over = taken >= _TRIES or _LOCKED in why or work.clock.monotonic() > end
         if now == "busy" or over:
             raise GuestError(_not_started(work, state, why))
         by_start = now == "off" and ways % 2 == 0
         ways += 1
         work.notes.write(Starting("start" if by_start else "hard reboot"))
-        work.tell("starting" if by_start else "starting by a hard reboot")
+        work.tell("starting" if by_start else "starting it with a hard reboot")
         refused = _request(
             work, work.place.cloud.start if by_start else work.place.cloud.hard_reboot
         )
@@ -139,7 +139,7 @@ def _trouble(work: CloudWork) -> str:
 def _not_stopped(work: CloudWork, state: ServerState, refused: str) -> str:
     if phase(state) == "busy":
         return (
-            f"it was not off within {work.limits.guest_deadline:g} s: Nova is still at work on it "
+            f"it was not off after {work.limits.guest_deadline:g} s: Nova is still working on it "
             f"({state.task_state})"
         )
     why = refused or _trouble(work) or f"it is {state.status}"
@@ -152,6 +152,6 @@ def _not_started(work: CloudWork, state: ServerState, why: str) -> str:
     if _LOCKED in why:
         hint = f"{work.transaction.command('server unlock')}, then {hint}"
     if phase(state) == "busy":
-        why = f"Nova is still at work on it ({state.task_state})"
-    why = why or state.fault or "Nova says nothing of why"
+        why = f"Nova is still working on it ({state.task_state})"
+    why = why or state.fault or "Nova gives no reason"
     return f"the server is {state.status} and could not be started: {why}; start it by hand: {hint}"

@@ -28,13 +28,13 @@ _SHUT_DOWN = 4
 """nova/compute/power_state.py."""
 
 _STOPPED = (
-    "it changed since the plan was made: it ran then, and is {status} now: somebody stopped it, or "
-    "another run is at work on it. Find out who; then {start}, and the same command again, or make "
-    "a new plan, by which it stays off"
+    "it was running when the plan was made, and is {status} now: somebody stopped it, or another "
+    "run is working on it. Find out who; then run {start} and repeat the command, or make a new "
+    "plan, which leaves it off"
 )
 _STARTED = (
-    "it changed since the plan was made: it was off then, and runs now, so it would have to be "
-    "stopped: make a new plan"
+    "it was off when the plan was made, and is running now, so it would have to be stopped: make "
+    "a new plan"
 )
 
 
@@ -86,46 +86,47 @@ def _against(
     if state.locked:
         reason = f" ({state.locked_reason[:100]})" if state.locked_reason else ""
         unlock = transaction.command("server unlock")
-        yield "locked", f"it is locked{reason}: ask who did that, then {unlock}"
+        yield "locked", f"it is locked{reason}: ask who locked it, then {unlock}"
     if now == "busy":
-        yield "busy", f"Nova is at work on it ({state.task_state}): try again when that is done"
+        yield "busy", f"Nova is working on it ({state.task_state}): try again when that is done"
     elif now not in ("on", "off", "shelved") and not (was_interrupted and now == "error"):
         way = way_on(state.status, state.id, transaction.target)
         then = f": {way}, then try again" if way else ": try again when it is ACTIVE or SHUTOFF"
-        yield "state", f"it is {state.status}: it neither runs nor is off{then}"
+        yield "state", f"it is {state.status}, neither running nor off{then}"
     if now == "on" and state.power_state == _SHUT_DOWN:
         yield (
             "state",
-            "its guest shut itself down, which Nova has not noticed yet: try again in ten minutes",
+            "its guest has shut down, but Nova has not noticed yet: try again in ten minutes",
         )
     if (now == "on" or was_interrupted) and transaction.mode != "restart":
         yield (
             "mode",
             (
-                "Nova sets a property only of a server that is stopped, and this one runs: give "
-                "--mode restart"
+                "Nova can set a property only while the server is stopped, and it is running: "
+                "use --mode restart"
             ),
         )
     if now == "shelved" and state.has_image is not False:
         yield (
             "shelved",
             (
-                "it is shelved, and unshelving rebuilds it from its snapshot, with the properties "
-                f"of that: {way_on(state.status, state.id, transaction.target)} first"
+                "it is shelved, and unshelving rebuilds it from its snapshot, with the "
+                f"snapshot's properties: run {way_on(state.status, state.id, transaction.target)} "
+                "first"
             ),
         )
     if state.host_status not in _NODE_WORKS:
         yield (
             "node-down",
             (
-                f"nova-compute on {state.host or 'its host'} is {state.host_status}: nobody could "
-                "start it again"
+                f"nova-compute on {state.host or 'its host'} is {state.host_status}: it could not "
+                "be started again"
             ),
         )
 
 
 def _old(release: int) -> str:
     return (
-        f"this is Nova {release}, which has no way to change what it keeps for a server: that came "
-        f"with {IMAGE_PROPERTY}.0 (Yoga)"
+        f"this is Nova {release}, which cannot change what it keeps for a server: that needs "
+        f"{IMAGE_PROPERTY}.0 (Yoga) or later"
     )

@@ -25,7 +25,7 @@ def prepare(
     with why it is not begun, ActionError where it cannot be told."""
     if len(steps) > 1:
         raise UnitRefusedError(
-            "the plan has to have one step for it, which says what to set", "plan"
+            "the plan must have exactly one step for it, with the properties to set", "plan"
         )
     first = steps[0]
     part = first.unit
@@ -42,10 +42,12 @@ def _check_step(step: UnitStep[UnitInCloud]) -> None:
     """Raises RefusedError where a step would do something else than was reviewed."""
     part, name = step.unit, step.about.name or step.about.id or ""
     if set(part.old) != set(part.properties) or not part.properties:
-        raise UnitRefusedError(f"step {step.id}: what it sets is not what it was made from", "plan")
+        raise UnitRefusedError(
+            f"step {step.id}: its properties do not match its changes: make a new plan", "plan"
+        )
     made_from = kept_digest(part.kind, step.about.id, part.old)
     if made_from != step.digest or diff(name, part.old, part.properties) != step.diff:
         raise UnitRefusedError(
-            f"step {step.id}: the change is not what its diff shows: make a new plan",
+            f"step {step.id}: the change does not match its diff: make a new plan",
             "plan",
         )

@@ -121,8 +121,8 @@ def _check_runs(request: ServerRequest, state: ServerState, place: CloudPlace) -
     for nic in nics:
         if not stored_properties.means_the_same(MODEL, nic.declared.model, goal):
             raise UnitRefusedError(
-                f"Nova keeps {MODEL}={goal} for it already, and {nic.mac} runs as "
-                f"{nic.declared.model or 'no model'}: Nova rewrites it at a hard reboot: "
+                f"Nova already keeps {MODEL}={goal} for it, but {nic.mac} runs as "
+                f"{nic.declared.model or 'no model'}: a hard reboot makes Nova rewrite it: "
                 f"{request.transaction.command('server reboot --hard')}",
                 "state",
             )
@@ -154,8 +154,8 @@ def _now(state: ServerState, place: CloudPlace, transaction: CloudTransaction) -
     said = place.manage.show(transaction.id, name)
     if not stored_properties.means_the_same(name, said, now[name]):
         raise ActionError(
-            f"Nova's API says {name} is {now[name]}, nova-manage says {said}: is it the controller "
-            "of another cloud?"
+            f"{name} is {now[name]} in Nova's API, but {said} in nova-manage: is that the "
+            "controller of another cloud?"
         )
     return now
 
@@ -227,8 +227,8 @@ def _value_back(name: str, value: str | None, step: Step) -> str:
     found = _OFF_IS.get(name) or (runs[0] if name == MODEL and runs else None)
     if found is None:
         raise UnitRefusedError(
-            f"{name} is not set, and cannot be unset again: there would be no way back "
-            "(nova-manage has no command for it). Set it to what it is in effect first",
+            f"{name} is not set, and the change could not be undone, because nova-manage cannot "
+            "unset a property. Set it to the value in effect first",
             "nova-manage",
         )
     return found

@@ -26,7 +26,7 @@ from vnicaudit.remedy.applying.verifying import failed
 
 _ENDS_IT = (*ENDS_THE_RUN, GoneError)
 """What ends the work on one server at once: nothing can be undone then."""
-_AGAIN = "the same command, or vnicaudit rollback of this run, tries again"
+_AGAIN = "to try again, repeat the command or use vnicaudit rollback on this run"
 
 
 def forward(work: CloudWork) -> Result:
@@ -73,15 +73,15 @@ def undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
     left = left or _late(work)
     if left:
         told = [one for one in dict.fromkeys(left) if one != reason] or ["for the same reason"]
-        why = f"{reason}; it could not all be undone: {'; '.join(told)} ({_AGAIN})"
+        why = f"{reason}; not everything could be undone: {'; '.join(told)} ({_AGAIN})"
         return Result("failed", why, undone=False)
     if doubtful(work.notes.entries()):
         work.notes.write(Settled())
     changed = changed or work.notes.last(Set) is not None
-    done = "it was put back" if changed else "nothing is changed"
+    done = "it was put back" if changed else "nothing was changed"
     reason = "; ".join([reason, done, *_was_away(work)])
     if wrong := _still_wrong(work):
-        why = f"{reason}, but the server is not as before: {wrong} ({_AGAIN})"
+        why = f"{reason}, but the server is not as it was before: {wrong} ({_AGAIN})"
         return Result("failed", why, undone=False)
     return Result(outcome, reason)
 
@@ -186,12 +186,12 @@ def verify(place: CloudPlace, transaction: CloudTransaction) -> ObjectState:
         way = way_on(state.status, state.id, transaction.target)
         return "differs", f"the server is {state.status}: {way}", checks
     if phase(state) == "busy":
-        return "waiting", f"Nova is at work on it ({state.task_state}): look again", checks
+        return "waiting", f"Nova is working on it ({state.task_state}): check again later", checks
     if transaction.active and phase(state) != "on":
         way = way_on(state.status, state.id, transaction.target) or transaction.command(
             "server start"
         )
-        return "differs", f"the server ran before, and is {state.status}: {way}", checks
+        return "differs", f"the server was running before, and is now {state.status}: {way}", checks
     if phase(state) != "on":
         return "waiting", "the server is not running: in effect at its next start", checks
     return "in-effect", "", checks

@@ -35,9 +35,7 @@ class ForeignError(ActionError):
     planned."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(
-            f"somebody else changed it in the meantime: {what}; it was left as it is now"
-        )
+        super().__init__(f"somebody else changed it in the meantime: {what}; their change was kept")
 
 
 def means_the_same(name: str, one: str | None, other: str | None) -> bool:
@@ -106,7 +104,7 @@ def store(work: CloudWork, wanted: Properties) -> None:
     work.tell("setting " + ", ".join(f"{name}={value}" for name, value in wanted.items()))
     _set_with_retry(work, wanted, _TRIES)
     if missing := differing(read_stored(work), wanted):
-        raise ActionError(f"nova-manage set it, and Nova did not keep it: {missing}")
+        raise ActionError(f"nova-manage set it, but Nova did not store it: {missing}")
 
 
 def settle(work: CloudWork) -> None:

@@ -95,7 +95,7 @@ class DomainChecks:
             return
         live = adapters.texts.reading.definition_of(machine.live(), host.uri)
         missing = unmet(live, self._wanted)
-        yield _check("device", not missing, "; ".join(missing), "the device is as wanted")
+        yield _check("device", not missing, "; ".join(missing), "the device is as planned")
         seen = self._agent()
         yield from seen.checks
         process = adapters.machine.running_process(machine.uuid) if host.local else None
@@ -133,12 +133,12 @@ class DomainChecks:
 
     def _traffic(self, mac: str, nic: Nic, *, well: bool) -> Check:
         if nic.target_dev is None:
-            return Check("traffic", "unknown", f"the host counts no packets of {mac}")
+            return Check("traffic", "unknown", f"the host has no packet counter for {mac}")
         sent = _packets_sent(self._place.machine, nic)
         if sent is None:
-            return Check("traffic", "unknown", f"the host counts no packets of {mac}")
+            return Check("traffic", "unknown", f"the host has no packet counter for {mac}")
         if sent and not well and nic.declared.boot_order is not None:
-            detail = f"{mac} has sent {sent} packets, maybe when it looked for a network to boot of"
+            detail = f"{mac} has sent {sent} packets, perhaps while trying to boot from the network"
             return Check("traffic", "unknown", detail)
         if sent:
             return Check("traffic", "ok", f"{mac} has sent {sent} packets")
@@ -163,7 +163,7 @@ def _guest(
         return
     if inside is None:
         yield Check(
-            "guest", "failed", (f"the guest has no interface with {mac}: does it have a driver?")
+            "guest", "failed", (f"the guest has no interface with {mac}: does it have the driver?")
         )
         return
     yield Check("guest", "ok", f"the guest calls it {inside.name}")
@@ -181,7 +181,7 @@ def _process(
 ) -> Iterator[Check]:
     """Checks of a NIC against QEMU's arguments and open descriptors."""
     if process is None:
-        yield Check("qemu", "unknown", "QEMU's process cannot be looked at from here")
+        yield Check("qemu", "unknown", "QEMU's process is not visible from here")
         return
     if not hot:  # the command line names what QEMU was started with, whatever came later
         yield _on_command_line(wanted.mac, nic.declared, process)
@@ -213,7 +213,7 @@ def _vhost(wanted: NicChanges, process: RunningProcess, queues: int) -> Check:
     """``queues``: of all NICs of the domain that may have it. QEMU opens it once for each."""
     found = process.vhost_files
     if found is None:
-        return Check("vhost", "unknown", "QEMU's descriptors cannot be looked at")
+        return Check("vhost", "unknown", "QEMU's open descriptors are not visible")
     detail = f"QEMU holds {count(found, 'descriptor')} of /dev/vhost-net"
     if found >= queues:
         return Check("vhost", "ok", detail)

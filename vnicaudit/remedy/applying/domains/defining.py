@@ -16,7 +16,7 @@ class EditedError(ActionError):
 
     def __init__(self) -> None:
         super().__init__(
-            "somebody else changed the definition in the meantime: it was left as it is now"
+            "somebody else changed the definition in the meantime: their change was kept"
         )
 
 
@@ -59,7 +59,7 @@ def undefine(work: DomainWork) -> bool:
     work.place.machine.define(before)
     unlike = work.place.texts.likeness.unlike(before, work.place.machine.definition(secrets=True))
     if unlike:
-        raise ActionError(f"the definition did not come out as it was before: {_few(unlike)}")
+        raise ActionError(f"the restored definition differs from the original: {_few(unlike)}")
     return True
 
 
@@ -118,9 +118,7 @@ def _check(work: DomainWork, before: bytes, goal: bytes, now: bytes) -> None:
     transaction = work.transaction
     unlike = work.place.texts.likeness.unlike(goal, now) if transaction.exact else ()
     if unlike:
-        raise ActionError(
-            f"the definition did not come out as the one that was saved: {_few(unlike)}"
-        )
+        raise ActionError(f"the restored definition differs from the saved one: {_few(unlike)}")
     missing = unmet(
         work.place.texts.reading.definition_of(now, transaction.target), transaction.nic_changes
     )
@@ -130,4 +128,4 @@ def _check(work: DomainWork, before: bytes, goal: bytes, now: bytes) -> None:
     if missing and now != before:
         raise ActionError(f"accepted but not applied by libvirt: {'; '.join(missing[:5])}")
     if missing:
-        raise ActionError(f"the definition is not as it was to be: {'; '.join(missing[:5])}")
+        raise ActionError(f"the definition is not as planned: {'; '.join(missing[:5])}")

@@ -10,7 +10,7 @@ from vnicaudit.remedy.applying.work import UnitWork
 from vnicaudit.remedy.replacing import read_file, replace_file
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
-_LATER = "changed on disk; libvirt uses it once it is loaded (virsh define)"
+_LATER = "changed on disk; libvirt uses it after virsh define"
 
 FileWork = UnitWork[None, FileTransaction]
 """A file is on this machine: there is nothing to reach it by."""
@@ -43,5 +43,5 @@ def replaced(work: FileWork, *, back: bool) -> Result:
         work.notes.write(Replacing())
         replace_file(path, before, goal)
         if read_file(path, len(goal) + 1) != goal:
-            raise UnitRefusedError("it did not come out as it was to be", "edited")
+            raise UnitRefusedError("the file was not written as planned", "edited")
     return Result("applied", _LATER)

@@ -98,8 +98,8 @@ def _words(work: DomainWork, *, waits: bool) -> str:
     if not work.transaction.active:
         words.insert(0, "in effect at its next start")
     elif work.transaction.mode == "next-boot":
-        later = "in effect when the guest is powered off and on"
-        words.insert(0, later if waits else "the guest runs so already")
+        later = "in effect after a power cycle (power off, then on)"
+        words.insert(0, later if waits else "the guest already runs like this")
     else:
         words += hotswap.not_put_back(work)
     return "; ".join(filter(None, words))

@@ -52,4 +52,4 @@ class GuardedTrial:
 def _message(error: Exception) -> str:
     if isinstance(error, VnicauditError):
         return str(error)
-    return f"internal error while it was measured: {type(error).__name__}: {error}"[:_LONGEST]
+    return f"internal error during the measurement: {type(error).__name__}: {error}"[:_LONGEST]

@@ -126,8 +126,8 @@ def _detach(work: DomainWork, one: NicChanges) -> None:
     if not wait_until(work.clock, lambda: _running(work, one) == "none", _UNPLUG_SECONDS, _SOON):
         work.notes.write(Stayed(one.mac))
         raise refused or GuestError(
-            f"the guest did not give {one.mac} up within {_UNPLUG_SECONDS:g} s; if it does so "
-            "later, it will be without that NIC until it is restarted"
+            f"the guest did not release {one.mac} within {_UNPLUG_SECONDS:g} s; if it does so "
+            "later, it has no such NIC until it is restarted"
         )
     work.notes.write(Detached(one.mac))
 
@@ -136,7 +136,7 @@ def _request_detach(work: DomainWork, one: NicChanges) -> None:
     live = work.place.machine.live()
     number = work.place.texts.elements.interface_number(live, one.mac)
     if number is None:
-        raise ActionError(f"{one.mac} is not one NIC of what runs")
+        raise ActionError(f"the running guest does not have exactly one NIC {one.mac}")
     work.place.machine.detach(work.place.texts.elements.for_attach(live, number))
 
 
@@ -146,7 +146,7 @@ def _attach(work: DomainWork, one: NicChanges, kind: KeptKind) -> None:
     definition = kept_definition(work, kind)
     number = work.place.texts.elements.interface_number(definition, one.mac)
     if number is None:
-        raise ActionError(f"{one.mac} is not one NIC of the definition")
+        raise ActionError(f"the definition does not have exactly one NIC {one.mac}")
     work.place.machine.attach(work.place.texts.elements.for_attach(definition, number))
     _await_bound(work, one)
     work.notes.write(Attached(one.mac))
@@ -161,7 +161,8 @@ def _await_bound(work: DomainWork, one: NicChanges) -> None:
 
     if not wait_until(work.clock, has_interface, seconds, _SOON):
         raise NotTakenError(
-            f"the guest has no interface with {one.mac} after {seconds:g} s: does it have a driver?"
+            f"the guest has no interface with {one.mac} after {seconds:g} s: does it have the "
+            "driver?"
         )
 
 
@@ -173,11 +174,11 @@ def _restore(work: DomainWork, one: NicChanges, *, anew: bool) -> None:
     if not anew and not work.place.settings.missing(one.mac, network):
         return
     work.notes.write(Restoring(one.mac))
-    work.tell(f"putting back addresses and routes of {one.mac}")
+    work.tell(f"restoring addresses and routes of {one.mac}")
     work.place.settings.restore(one.mac, network)
     missing = work.place.settings.missing(one.mac, network)
     if missing:
-        raise NotTakenError(f"the guest did not take back: {'; '.join(missing[:5])}")
+        raise NotTakenError(f"not restored in the guest: {'; '.join(missing[:5])}")
     work.notes.write(Restored(one.mac))
 
 

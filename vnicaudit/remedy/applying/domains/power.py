@@ -29,9 +29,9 @@ def stop(work: DomainWork) -> None:
     refused = []
     for left, way in zip(range(len(ways), 0, -1), ways, strict=True):
         work.notes.write(Stopping(way))
-        work.tell(f"shutting down by its {way}")
+        work.tell(f"shutting down through its {way}")
         if refusal := _refusal(work, agent=way == "agent"):
-            refused.append(f"by its {way}: {refusal}")
+            refused.append(f"through its {way}: {refusal}")
         elif _off(work, (end - work.clock.monotonic()) / left):
             return
     asked = len(refused) < len(ways)
@@ -46,7 +46,7 @@ def stop(work: DomainWork) -> None:
     work.notes.write(StayedOn())
     hint = "" if work.limits.force_off else " (--force-off powers such a guest off)"
     if not asked:
-        raise GuestError(f"the guest was not asked to shut down: {'; '.join(refused)}{hint}")
+        raise GuestError(f"the guest could not be asked to shut down: {'; '.join(refused)}{hint}")
     raise GuestError(
         f"the guest did not shut down within {patience:g} s{hint}; if it does so later, it stays "
         "off until it is started"

@@ -28,7 +28,7 @@ def check_owner(domain: Domain) -> None:
     owner = rewritten_by(domain.declared.owner)
     if owner:
         raise UnitRefusedError(
-            f"the definition is {owner}'s, which rewrites it: change it there", "owner"
+            f"the definition belongs to {owner}, which rewrites it: change it there", "owner"
         )
 
 
@@ -42,7 +42,7 @@ def check_mode(steps: Iterable[Step], mode: Mode) -> None:
             )
         if mode == "restart" and server:
             raise UnitRefusedError(
-                "QEMU waits for the other end of the socket while it starts: start it by hand",
+                "QEMU would wait for the other end of the socket while it starts: start it by hand",
                 "mode",
             )
 
@@ -52,8 +52,8 @@ def check_restart(action: str) -> None:
     when the guest powers itself off."""
     if action != "destroy":
         raise UnitRefusedError(
-            f"its definition says <on_poweroff>{action[:20]}</on_poweroff>: shutting it down does "
-            "not end it, and only an end makes the new device appear",
+            f"its definition has <on_poweroff>{action[:20]}</on_poweroff>: QEMU does not exit "
+            "when it shuts down, and the new device appears only in a new QEMU",
             "mode",
         )
 
@@ -64,15 +64,14 @@ def _against(state: MachineState, mode: Mode) -> Iterator[Reason]:
     if state.job or state.migrating:
         yield (
             "busy",
-            "a job is running on it (a migration, a save, a backup): try again when it is done",
+            "a job (migration, save or backup) is running on it: try again when it is done",
         )
     if state.managed_save:
         yield (
             "saved-memory",
             (
-                "it has a managed save image, which would bring the NIC back that was saved with "
-                "it: start it and shut it down once (virsh managedsave-remove throws its saved "
-                "memory away)"
+                "it has a managed save image, which would bring the old NIC back: start it and "
+                "shut it down once (virsh managedsave-remove discards its saved memory)"
             ),
         )
     if state.memory_snapshots:
@@ -80,9 +79,9 @@ def _against(state: MachineState, mode: Mode) -> Iterator[Reason]:
         yield (
             "saved-memory",
             (
-                f"{count(number, 'snapshot')} of it hold{'' if number > 1 else 's'} memory, which "
-                "would bring the old NIC back: delete them first (virsh snapshot-list)"
+                f"it has {count(number, 'snapshot')} with memory, which would bring the old NIC "
+                "back: delete them first (virsh snapshot-list)"
             ),
         )
     if mode != "next-boot" and state.phase not in ("running", "off"):
-        yield "state", f"the guest is {state.phase}: it neither runs nor is off"
+        yield "state", f"the guest is {state.phase}, neither running nor off"

@@ -124,14 +124,16 @@ def _of_the_plan() -> Iterator[None]:
         raise UnitRefusedError(str(error), "plan") from None
 
 
-_DISAGREE = "step {}: the change is not what its diff shows: make a new plan"
+_DISAGREE = "step {}: the change does not match its diff: make a new plan"
 
 
 def _text_after(texts: Texts, data: bytes, steps: Iterable[FileUnitStep]) -> bytes:
     for step in steps:
         place = step.unit.place
         if place is None:
-            raise UnitRefusedError(f"step {step.id} does not say where in the file", "plan")
+            raise UnitRefusedError(
+                f"step {step.id} has no place in the file: make a new plan", "plan"
+            )
         data = texts.changed_at(data, place, step.changes)
     return data
 
@@ -164,8 +166,8 @@ def _nic_changes(domain: Domain, steps: tuple[Step, ...]) -> tuple[NicChanges, .
         nic = nic_of(domain, mac_of(step.about) or "")
         if nic is None or nic.index != nic_index(step.about):
             raise UnitRefusedError(
-                f"step {step.id}: {mac_of(step.about)} is not the one NIC with that MAC address, "
-                "at its place, any more",
+                f"step {step.id}: {mac_of(step.about)} is no longer the only NIC with that MAC "
+                "address, or has moved",
                 "drift",
             )
         number = int((nic.location.xpath or "").rpartition("[")[2].rstrip("]"))

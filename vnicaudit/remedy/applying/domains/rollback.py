@@ -27,7 +27,7 @@ from vnicaudit.remedy.hypervisor import Machine
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 _ONLY_RAN = (
-    "the run changed nothing of its definition, and only had the guest run with it: there is "
+    "the run did not change its definition, and only restarted the guest with it: there is "
     "nothing to put back"
 )
 
@@ -82,7 +82,7 @@ class DomainRollback:
         domain = reading.definition_of(original, unit.target)
         if domain.uuid != unit.uuid:
             raise UnitRefusedError(
-                f"the original that was kept is another domain's, {domain.uuid}", "kept-original"
+                f"the saved original belongs to another domain, {domain.uuid}", "kept-original"
             )
         state = machine.state()
         check_owner(reading.definition_of(machine.definition(secrets=False), unit.target))
@@ -141,11 +141,11 @@ def _nics_put_back(
     for one in wanted:
         number = parts.interface_number(current, one.mac)
         if number is None:
-            raise UnitRefusedError(f"there is not one NIC {one.mac} any more", "edited")
+            raise UnitRefusedError(f"there is no longer exactly one NIC {one.mac}", "edited")
         old = parts.interface_number(original, one.mac)
         if old is None:
             raise UnitRefusedError(
-                f"the saved definition has not one NIC {one.mac}", "kept-original"
+                f"the saved definition does not have exactly one NIC {one.mac}", "kept-original"
             )
         current = parts.with_interface(current, number, parts.interface_of(original, old))
     return current

@@ -34,10 +34,10 @@ CANNOT_BE_UNDONE = (SilentError, JournalError, GoneError)
 """Nothing can be undone then: nobody answers, it could not be noted, or the domain is not there
 any more."""
 _STILL = (
-    "what this run changed is in it (vnicaudit rollback of this run, with --over-edits, puts only "
-    "that back)"
+    "the change of this run is still in it (to undo only that, roll back this run with "
+    "--over-edits)"
 )
-_AGAIN = "vnicaudit rollback of this run, with --mode restart, tries again"
+_AGAIN = "to try again, roll back this run with --mode restart"
 
 
 def begin_undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
@@ -59,12 +59,12 @@ def undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
         left.append(str(error))
     left += _restored(work, exchange=not left)
     if left:
-        why = f"{reason}; it could not all be undone: {'; '.join(left)} ({_AGAIN})"
+        why = f"{reason}; not everything could be undone: {'; '.join(left)} ({_AGAIN})"
         return Result("failed", why, undone=False)
     changed = changed or work.notes.last(Defined) is not None
-    reason = f"{reason}; {'it was put back' if changed else 'nothing is changed'}"
+    reason = f"{reason}; {'it was put back' if changed else 'nothing was changed'}"
     if wrong := _still_wrong(work):
-        why = f"{reason}, but the guest is not as before: {wrong} ({_AGAIN})"
+        why = f"{reason}, but the guest is not as it was before: {wrong} ({_AGAIN})"
         return Result("failed", why, undone=False)
     return Result(outcome, reason)
 
@@ -91,7 +91,10 @@ def leave_nobody_off(work: DomainWork) -> None:
             return
         power.settle(back)
         if work.transaction.active and not work.place.machine.state().active:
-            work.tell("the journal cannot be written: the guest is not left off for it")
+            work.tell(
+                "the journal cannot be written: starting the guest again, so that it is not "
+                "left off"
+            )
             power.start(back)
 
 

@@ -144,7 +144,7 @@ class CloudDriver(Generic[CloudUnitT]):
     def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
         """Nova knows that it was deleted."""
         del unit, begun
-        return Result("gone", str(error) if dry_run else f"{error}: nothing is left to do")
+        return Result("gone", str(error) if dry_run else f"{error}: there is nothing left to do")
 
     def _at_work(self, work: BegunUnit) -> CloudWork:
         return work.at(self._clouds.place(work.unit.target), CloudTransaction)
@@ -157,7 +157,7 @@ class CloudDriver(Generic[CloudUnitT]):
 
 def _prepared(transaction: CloudTransaction | None) -> Prepared:
     off = transaction is not None and transaction.active and transaction.state != "ACTIVE"
-    note = "an earlier run left it off: it is started in the end" if off else ""
+    note = "an earlier run left it off: it will be started at the end" if off else ""
     return Prepared(transaction, keeps_texts=False, note=note)
 
 

@@ -44,16 +44,17 @@ from vnicaudit.remedy.trial import Trial
 from vnicaudit.remedy.trusted_uris import check_uri
 
 _WAITS = (
-    "it still runs with its old NIC: power it off and on (a reboot inside the guest is not enough)"
+    "it still runs with its old NIC: power it off and start it again (a reboot inside the guest "
+    "is not enough)"
 )
 _NOWHERE = (
-    "its host has no such domain any more, nor has another host of this run: it was undefined, or "
-    "moved to a host that is not part of it (make a plan there)"
+    "the domain is no longer on its host, nor on another host of this run: it was undefined, or "
+    "moved to a host outside the run (make a plan there)"
 )
 _NOT_HERE = (
-    "its host has no such domain any more: it was undefined, or moved (make a plan where it is now)"
+    "the domain is no longer on its host: it was undefined, or moved (make a plan where it is now)"
 )
-_MIDDLE = "; it went in the middle of the change: what its definition was is kept with the run"
+_MIDDLE = "; this happened in the middle of the change: its old definition is saved with the run"
 
 
 def _key(step: UnitStep[DomainUnit]) -> str:
@@ -146,7 +147,7 @@ class DomainDriver:
             nic_changes=tuple(one for one in transaction.nic_changes if one.mac not in back),
         )
         seen = self._looked_at(unit, meant)
-        told = [f"{mac} was taken back by run {run}" for mac, run in back.items()]
+        told = [f"{mac} was rolled back by run {run}" for mac, run in back.items()]
         return seen._replace(detail="; ".join(filter(None, (seen.detail, *told))))
 
     def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
@@ -159,9 +160,9 @@ class DomainDriver:
             nowhere = _NOT_HERE if self._session.host_by_host else _NOWHERE
             return Result("gone", nowhere + (_MIDDLE if begun else ""))
         if begun:
-            why = f"it moved to {place} in the middle of the change: look at it there"
+            why = f"it moved to {place} in the middle of the change: check it there"
             return Result("failed", why)
-        why = f"it is on {place} now: work on it there"
+        why = f"it is now on {place}: make a plan there"
         return Result("refused", why, codes=("moved",))
 
     def _machine(self, unit: UnitRequest) -> Machine:
@@ -192,7 +193,7 @@ class DomainDriver:
         defined = reading.definition_of(machine.definition(secrets=False), transaction.target)
         if missing := unmet(defined, transaction.nic_changes):
             return UnitState(
-                unit.name, "differs", f"the definition was changed since: {'; '.join(missing)}"
+                unit.name, "differs", f"the definition has been changed since: {'; '.join(missing)}"
             )
         if not machine.state().active:
             return UnitState(unit.name, "waiting", "it is off: in effect at its next start")

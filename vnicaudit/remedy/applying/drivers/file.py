@@ -83,14 +83,13 @@ class FileDriver:
             which = f"--restore --domain {word(transaction.file or '')}"
             ignored = "--over-edits is not for files; " if request.over_edits else ""
             raise UnitRefusedError(
-                f"{ignored}somebody changed the file since: look at it, and put it right by hand; "
-                f"or have its original put back as a whole: {request.run.rollback_command(which)}",
+                f"{ignored}somebody has changed the file since: check it and correct it by hand, "
+                f"or restore the whole original: {request.run.rollback_command(which)}",
                 "edited",
             )
         if len(request.select_changes(transaction.nic_changes)) < len(transaction.nic_changes):
             raise UnitRefusedError(
-                "the file as a whole was changed by the run, and is only put back as a whole: "
-                "without --nic",
+                "a file can only be restored as a whole: leave out --nic",
                 "whole-only",
             )
         return Prepared(
@@ -118,14 +117,14 @@ class FileDriver:
         try:
             return replaced(work.at(None, FileTransaction), back=False)
         except RefusedError as error:
-            return Result("failed", f"the file was left as it is: {error}")
+            return Result("failed", f"the file was not changed: {error}")
 
     def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
         """Put the old content back."""
         try:
             result = replaced(work.at(None, FileTransaction), back=True)
         except RefusedError as error:
-            return Result("failed", f"the file was left as it is: {error}")
+            return Result("failed", f"the file was not changed: {error}")
         return Result(undoing.outcome, f"{undoing.reason}; it was put back", result.checks)
 
     def verify(self, unit: UnitRequest, begin: Begin, back: Mapping[str, str]) -> UnitState:
@@ -135,12 +134,12 @@ class FileDriver:
         transaction = transaction_of(begin, FileTransaction)
         if digest(read_file(transaction.file, _MOST)) == transaction.goal:
             return UnitState(unit.name, "in-effect", "the file is as planned")
-        return UnitState(unit.name, "differs", "the file is another one than the run made")
+        return UnitState(unit.name, "differs", "the file is not as the run left it")
 
     def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
         """``gone``, begun or not: there is nothing that could be put right or back."""
         del unit, begun
-        return Result("gone", str(error) if dry_run else f"{error}: nothing is left to do")
+        return Result("gone", str(error) if dry_run else f"{error}: there is nothing left to do")
 
 
 def _current(unit: UnitRequest, request: UndoRequest, size: int) -> bytes:
@@ -150,8 +149,8 @@ def _current(unit: UnitRequest, request: UndoRequest, size: int) -> bytes:
     if not os.path.lexists(path) and os.path.isdir(os.path.dirname(path) or "."):
         kept = KeptTexts(request.run.folder, unit.key).path("before")
         raise UnitRefusedError(
-            "the file is gone: put its original back by hand, and give it the owner and mode it "
-            f"had: cp {word(str(kept))} {word(path)}",
+            "the file is gone: restore the original by hand, with the owner and mode it had: cp "
+            f"{word(str(kept))} {word(path)}",
             "unreadable",
         )
     return read_file(path, size)

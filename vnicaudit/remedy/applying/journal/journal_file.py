@@ -103,7 +103,7 @@ def read_journal(folder: Path) -> JournalText:
         read = decoded(line)
         wrong = read.wrong
         if read.number is not None and read.number != expected:
-            wrong = f"line {expected} was to stand here, and it is {read.number}"
+            wrong = f"expected line {expected}, found line {read.number}"
         expected = (read.number or expected) + 1
         if wrong:
             damage.append(f"{path}:{number}: damaged: {wrong}")

@@ -73,7 +73,7 @@ def decoded(line: bytes) -> JournalLine:
     if found is not None:
         body, number = b"{" + found[4], int(found[3])
         if (len(body), _sum(body, number)) != (int(found[2]), found[1].decode()):
-            return JournalLine(None, wrong="its checksum is another one")
+            return JournalLine(None, wrong="its checksum does not match")
     try:
         body.decode()  # what is kept as it was written is looked into later
         entry = _entry(json_as(body, _Written))

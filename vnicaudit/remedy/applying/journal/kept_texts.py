@@ -42,12 +42,12 @@ class KeptTexts:
             data = path.read_bytes()
         except OSError as error:
             raise KeptError(
-                f"{path} was kept and cannot be read ({error.strerror}): {_mend(by_hand)}"
+                f"{path}, saved by the run, cannot be read ({error.strerror}): {_mend(by_hand)}"
             ) from None
         if wanted is not None and digest(data) != wanted:
             raise KeptError(
-                f"{path} is not what was kept there (the journal has another digest of it: it was "
-                f"edited, or is damaged): {_mend(by_hand)}"
+                f"{path} is not as the run saved it (it was edited or is damaged, as its digest "
+                f"in the journal differs): {_mend(by_hand)}"
             )
         return data
 
@@ -83,5 +83,5 @@ class KeptTexts:
 
 
 def _mend(by_hand: str) -> str:
-    or_else = f", or change it by hand: {by_hand}" if by_hand else ""
-    return f"put that file right from a backup of it and do this again{or_else}"
+    or_else = f", or undo the change by hand: {by_hand}" if by_hand else ""
+    return f"restore that file from a backup and run this again{or_else}"

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 _OLD_TAKEN_BACK = End("taken back")
 """The last line of such a run in journals of before :attr:`End.taken_back`."""
-_LOST = "the journal has lost what was done to it; its original is saved; restore it with: "
+_LOST = "the journal lost the record of this change, but the original is saved; restore it with: "
 
 
 class PastRun(NamedTuple):
@@ -61,7 +61,7 @@ class PastRun(NamedTuple):
         begun, KeptError where that is damaged."""
         begin = self.begin(key)
         if begin is None:
-            raise UnitRefusedError("it was not begun", "not-begun")
+            raise UnitRefusedError("it was not started", "not-begun")
         return transaction_of(begin, kind)
 
     def done_event(self, key: str) -> Done | None:
@@ -142,7 +142,7 @@ def _past_run(
             lost.add(unit.key)
         more += [f"{folder / 'definitions'}: {known.damage}"] if known.damage else []
     if (lost or any(by_unit.values())) and not begun and request.schema != FIRST:
-        more.append(f"{folder / NAME}: {text.gone or 'it has lost its beginning'}")
+        more.append(f"{folder / NAME}: {text.gone or 'its beginning is missing'}")
     return PastRun(
         folder, request, text.entries, ended, {key: tuple(of) for key, of in by_unit.items()},
         (*damage, *text.damage, *more), frozenset(lost),

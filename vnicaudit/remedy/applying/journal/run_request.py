@@ -144,7 +144,7 @@ def read_request(folder: Path) -> RunRequest | None:
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise UsageError(f"{path}: not the sheet of a run: {error}") from None
+        raise UsageError(f"{path}: not the request of a run: {error}") from None
 
 
 def unit_of(

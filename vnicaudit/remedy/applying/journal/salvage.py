@@ -131,7 +131,7 @@ def salvage_request(
     if noted is not None and written is None and not damage:
         return noted, (f"{folder / 'run.json'}: it is missing",)
     if noted is not None and written not in (None, noted):
-        return noted, (f"{folder / 'run.json'}: damaged: it is not what the journal says",)
+        return noted, (f"{folder / 'run.json'}: damaged: it does not match the journal",)
     if written is not None or noted is not None:
         return noted or written, damage
     units = _units(folder)

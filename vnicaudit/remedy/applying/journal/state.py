@@ -129,7 +129,7 @@ class StateFolder:
     @staticmethod
     def _held(name: str) -> Callable[[str], HeldError]:
         return lambda holder: HeldError(
-            f"another run is at work on {name} (process {holder}): wait for it to end"
+            f"another run is working on {name} (process {holder}): wait for it to end"
         )
 
     @contextmanager
@@ -140,8 +140,8 @@ class StateFolder:
             if error.errno in _FULL:
                 raise unwritable(self.path, error) from None
             raise UsageError(
-                f"runs cannot be remembered in {self.path}: {error.strerror}; choose another "
-                "folder with --state"
+                f"runs cannot be stored in {self.path}: {error.strerror}; choose another folder "
+                "with --state"
             ) from None
 
 

@@ -65,4 +65,4 @@ def transaction_of(begin: Begin, kind: type[T]) -> T:
     try:
         return json_as(begin.transaction, kind)
     except msgspec.MsgspecError as error:
-        raise KeptError(f"what was noted when it began is damaged: {error}") from None
+        raise KeptError(f"its first journal entry is damaged: {error}") from None

@@ -24,14 +24,14 @@ from vnicaudit.text.cloud_names import client
 
 _WHY = "without the extra spec the image decides, and nothing contradicts it; the old flavor stays"
 _ADMIN = Blocked(
-    "operator-only", "flavors are made by an operator of the cloud: ask for one like this"
+    "operator-only", "only an operator of the cloud can create flavors: ask for one like this"
 )
 _RESIZE = (
-    "Servers keep the flavor they have. One that is to have the new one is resized, which takes it "
-    "down and may move it to another host: {openstack} server resize --flavor {name} SERVER, "
-    "then {openstack} server resize confirm SERVER"
+    "Servers keep their flavor. To move a server to the new one, resize it, which takes it down "
+    "and may move it to another host: {openstack} server resize --flavor {name} SERVER, then "
+    "{openstack} server resize confirm SERVER"
 )
-_NEW = "New servers are given it by name: say so to those who make them."
+_NEW = "New servers get it by name: tell those who create them."
 
 
 class PlannedFlavor(PlanSubject[FlavorUnit]):

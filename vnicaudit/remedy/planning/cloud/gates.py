@@ -29,47 +29,47 @@ _LONGEST = 100
 """Characters of what somebody said; who wants all of it asks Nova."""
 
 _OLD = (
-    "this is Nova {newest} or older, which has no way to change what it keeps for a server "
-    "(nova-manage image_property came with 25.0, Yoga): upgrade it, or rebuild the server of an "
-    "image that is corrected, which empties its root disk"
+    "this is Nova {newest} or older, which cannot change what it keeps for a server (nova-manage "
+    "image_property came with 25.0, Yoga): upgrade it, or rebuild the server from a corrected "
+    "image, which erases its root disk"
 )
-_MAYBE_OLD = "it takes Nova 25.0 (Yoga) or later; which one this is was not told"
-_LOCKED = "it is locked{reason}: ask who did that, then {openstack} server unlock {id}"
-_BUSY = "Nova is at work on it ({task}): plan again when that is done"
+_MAYBE_OLD = "this needs Nova 25.0 (Yoga) or later; the version of this cloud is unknown"
+_LOCKED = "it is locked{reason}: ask who locked it, then {openstack} server unlock {id}"
+_BUSY = "Nova is working on it ({task}): plan again when that is done"
 _STATES = {
     "PAUSED": "it is paused: {way}, then plan again",
     "SUSPENDED": "it is suspended: {way}, then plan again",
     "RESCUE": "it is in rescue mode: {way}, then plan again",
-    "VERIFY_RESIZE": "a resize or migration of it waits for a word: {way}, then plan again",
+    "VERIFY_RESIZE": "its resize or migration waits for confirmation: {way}, then plan again",
     "ERROR": "it is in error: {way}, then plan again",
     "BUILD": "it is being built: plan again when it is ACTIVE",
     "SOFT_DELETED": "it is deleted: {way} brings it back",
-    "UNKNOWN": "Nova cannot say how it is (its cell does not answer): plan again when it can",
+    "UNKNOWN": "Nova does not know its state (its cell does not answer): plan again when it does",
 }
 _OTHER = "it is {status}: plan again when it is ACTIVE or SHUTOFF"
 _SNAPSHOT = (
-    "it is shelved, and unshelving rebuilds it from its snapshot, with the properties of that "
-    "image: {way}, then plan again"
+    "it is shelved, and unshelving rebuilds it from its snapshot, with the snapshot's "
+    "properties: {way}, then plan again"
 )
 
 _RUNS = (
-    "Nova sets a property only of a server that is stopped or shelved: this one runs, so it has to "
-    "be stopped for it"
+    "Nova can set a property only while the server is stopped or shelved: this one is running "
+    "and must be stopped first"
 )
 _OFF = "the server is off: the change takes effect when it is started"
 _SHELVED = "the server is shelved: the change takes effect when it is unshelved"
 _NEVER = (
-    "Nova gives a NIC that it plugs in the model it keeps for the server, and sets that only while "
-    "the server is stopped"
+    "Nova plugs in NICs with the model that it keeps for the server, and that can be set only "
+    "while the server is stopped"
 )
 
 _UNSEEN = (
-    "what Nova keeps for it is not known: Nova 31 and later say it (microversion 2.98), and so "
-    "does nova-manage image_property show {id} hw_vif_model on a controller"
+    "it is unknown what Nova keeps for it: Nova 31 and later report it (microversion 2.98), and "
+    "so does nova-manage image_property show {id} hw_vif_model on a controller"
 )
 _UNSEEN_VOLUME = (
-    "what Nova keeps for it is not known: it says it of no server that boots from a volume, but "
-    "nova-manage image_property show {id} hw_vif_model does on a controller"
+    "it is unknown what Nova keeps for it: Nova does not report it for servers that boot from a "
+    "volume, but nova-manage image_property show {id} hw_vif_model on a controller does"
 )
 _ON = frozenset({
     "ACTIVE", "REBOOT", "HARD_REBOOT", "PASSWORD", "MIGRATING", "PAUSED", "RESCUE", "VERIFY_RESIZE",
@@ -77,23 +77,26 @@ _ON = frozenset({
 """In which a guest runs, or would if it were not paused."""
 
 _INFERRED = (
-    "what Nova keeps for it follows from its image, which has not changed since the server was "
-    "created: nova-manage image_property show {id} NAME says it for certain"
+    "what Nova keeps for it is inferred from its image, which has not changed since the server "
+    "was created: nova-manage image_property show {id} NAME shows it for certain"
 )
 _DEFINED = (
-    "what Nova keeps for it follows from its definition on the compute node: nova-manage "
-    "image_property show {id} NAME says it for certain"
+    "what Nova keeps for it is inferred from its definition on the compute node: nova-manage "
+    "image_property show {id} NAME shows it for certain"
 )
 _VOLUME = (
-    "it boots from a volume: what is made of that volume later has the properties of the volume "
+    "it boots from a volume: servers created from that volume later get the volume's properties "
     "({openstack} volume set {options} VOLUME)"
 )
 _VOLUMES = (
-    "it has {count} attached: whether one of them is attached to other servers too is looked at "
-    "before it is stopped"
+    "it has {count} attached: before it is stopped, apply checks whether other servers use one "
+    "of them too"
 )
-_GROUPS = "it is in server group {groups}: one member at a time is changed"
-_FLAVOR = "its flavor's extra specs are not seen: one that says the opposite keeps it from starting"
+_GROUPS = "it is in server group {groups}: its members are changed one at a time"
+_FLAVOR = (
+    "its flavor's extra specs are not visible: one that contradicts the change would keep it "
+    "from starting"
+)
 
 
 def blocks(server: Server) -> Iterator[Blocked]:

@@ -16,16 +16,16 @@ from vnicaudit.remedy.planning.guest_view import GHOST, device_view, driver_note
 from vnicaudit.remedy.planning.names import NEW_ADAPTER
 
 _NAME = (
-    "Nova does not keep PCI addresses: a name made of the address may be another one then, one "
-    "that the guest gives by MAC address stays"
+    "Nova does not keep PCI addresses: a name derived from the address may change, one that the "
+    "guest assigns by MAC address stays"
 )
 _KERNEL = (
-    "in this system the kernel names virtio NICs (ethN), and systemd names others: its "
+    "in this system the kernel names virtio NICs (ethN) and systemd names the others: "
     "configuration for the old name does not apply to the new one"
 )
 _Q35 = (
-    "On q35 the NIC leaves the bridge that a conventional PCI device is behind: a name made of its "
-    "address changes."
+    "On q35 the NIC is no longer behind the bridge for conventional PCI devices: a name derived "
+    "from its address changes."
 )
 _ALL = "All NICs of the server change at once ({count})."
 _CLOUD_INIT = (

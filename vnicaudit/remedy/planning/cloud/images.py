@@ -25,13 +25,13 @@ from vnicaudit.text.cloud_names import client
 Object = TypeVar("Object", Image, Flavor)
 
 _OTHERS = (
-    "the image belongs to project {owner}: ask there for it, or make one of your own "
-    "({openstack} server image create, {openstack} image create) and set it there"
+    "the image belongs to project {owner}: ask its owner, or make your own image ({openstack} "
+    "server image create, {openstack} image create) and set it there"
 )
-_NEW = "It is for servers made of it from now on."
+_NEW = "It applies to servers created from it from now on."
 _MADE = (
-    "{servers} made of it {keep} what Nova has kept for {them}: what is to be changed of {them} is "
-    "planned by itself."
+    "{servers} created from it {keep} what Nova has kept for {them}: changes of {them} are "
+    "planned separately."
 )
 
 

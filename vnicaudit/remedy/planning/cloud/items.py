@@ -25,8 +25,8 @@ from vnicaudit.remedy.planning.subject import plan_subject
 PlannedInCloud = UnitStep[UnitInCloud] | NotPlanned
 
 _REBUILD = (
-    "its image says hw_vif_model={model} and is not changed by this plan: a rebuild gives the "
-    "server that again (VNIC064)"
+    "its image has hw_vif_model={model}, which this plan does not change: a rebuild would bring "
+    "it back (VNIC064)"
 )
 
 

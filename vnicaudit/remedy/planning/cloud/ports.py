@@ -23,9 +23,9 @@ from vnicaudit.remedy.planning.subject import PlanSubject, ProposedChanges
 
 _BY_HAND = Blocked(
     "by-hand",
-    "Neutron gives a server's NIC what it is connected to: the route is carried out by hand",
+    "Neutron decides what a server's NIC is connected to: follow the route by hand",
 )
-_SO = "it is on vDPA already"
+_SO = "it is already on vDPA"
 
 
 class PlannedPort(PlanSubject[ServerUnit]):

@@ -23,7 +23,7 @@ from vnicaudit.model.server import (
 )
 
 _CLASH = (
-    "its flavor says {spec}={said}: with {name}={value} Nova refuses to start it "
+    "its flavor has {spec}={said}: with {name}={value}, Nova refuses to start it "
     "(FlavorImageConflict). Resize it to a flavor without that extra spec first"
 )
 _NOT_VIRTIO = f"{PACKED}=true on a NIC that is not virtio: libvirt refuses to start the server"

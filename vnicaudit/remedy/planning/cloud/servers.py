@@ -43,8 +43,8 @@ from vnicaudit.remedy.planning.subject import (
 
 NO_MODEL = facts.SERVER_MODEL.tell
 """What would show a NIC's model."""
-_NO_MODEL = f"its NIC model is not known: that takes {NO_MODEL}"
-_STARTABLE = "its flavor says so; Nova cannot start it as it is (FlavorImageConflict)"
+_NO_MODEL = f"its NIC model is unknown: that needs {NO_MODEL}"
+_STARTABLE = "its flavor requires it; Nova cannot start it as it is (FlavorImageConflict)"
 _KEEPS = "the guest is known to support virtio; MAC addresses stay the same"
 
 

@@ -26,15 +26,15 @@ _VECTORS = (
     "no multiqueue: with {queues} queue pairs each its NICs would need more than {most} interrupt "
     "vectors"
 )
-_FLAVORS = "multiqueue is its flavor's to say ({spec})"
-_EMULATED = "no multiqueue: Nova gives it to no guest where virt_type is qemu"
-_NO_VCPUS = "no multiqueue: the number of vCPUs is not known"
+_FLAVORS = "its flavor decides on multiqueue ({spec})"
+_EMULATED = "no multiqueue: Nova does not give it to guests with virt_type qemu"
+_NO_VCPUS = "no multiqueue: the number of vCPUs is unknown"
 _BOUND = "no multiqueue: [libvirt] max_queues of {host} leaves one queue pair"
 _RING = (
-    "{name} is the compute node's to set, not the server's: [libvirt] {name} = {size} in nova.conf "
+    "{name} is set on the compute node, not the server: [libvirt] {name} = {size} in nova.conf "
     "of {host}, then a hard reboot"
 )
-_TX = "tx_queue_size is for vhost-user alone: on a tap Nova never writes it"
+_TX = "tx_queue_size is for vhost-user only: Nova never writes it for a tap"
 
 
 class ServerTuning(NamedTuple):

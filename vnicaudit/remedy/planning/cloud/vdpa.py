@@ -50,17 +50,19 @@ def _port(binding: PortBinding, port: str, openstack: str) -> Prerequisite:
     if binding.vnic_type == "normal":
         return Prerequisite("ok", "the port is an ordinary one (vnic_type normal)")
     if not binding.vnic_type:
-        tell = f"of which kind the port is: {openstack} port show -c binding_vnic_type {port}"
+        tell = f"the type of the port: {openstack} port show -c binding_vnic_type {port}"
         return Prerequisite("unknown", tell)
     return Prerequisite(
-        "missing", f"the port is of vnic_type {binding.vnic_type}: this way is for ordinary ones"
+        "missing",
+        f"the port has vnic_type {binding.vnic_type}: this procedure is for ordinary ones",
     )
 
 
 def _switch(binding: PortBinding) -> Prerequisite:
     if not binding.vif_type:
         return Prerequisite(
-            "unknown", "what the port is connected to: an administrator is told (binding_vif_type)"
+            "unknown",
+            "what the port is connected to: only an administrator can see it (binding_vif_type)",
         )
     if against := _other_switch(binding):
         return Prerequisite("missing", against)
@@ -77,20 +79,21 @@ def _switch(binding: PortBinding) -> Prerequisite:
 def _other_switch(binding: PortBinding) -> str:
     """Why what the port is connected to has no vDPA; empty where it may."""
     if binding.vif_type == "binding_failed":
-        return "a port that is bound: Neutron could not bind it; put that right first"
+        return "a bound port: Neutron could not bind it; correct that first"
     if binding.datapath == "netdev" or binding.vif_type == "vhostuser":
         return (
-            "Open vSwitch has its userspace datapath there (netdev): Nova has vDPA with the "
-            "kernel's, offloaded to a card"
+            "Open vSwitch uses its userspace datapath there (netdev): Nova has vDPA only with "
+            "the kernel datapath, offloaded to a card"
         )
     if binding.vif_type not in ("ovs", "unbound"):
         return (
-            f"the port is bound as {binding.vif_type}: Neutron has vDPA with Open vSwitch and OVN"
+            f"the port is bound as {binding.vif_type}: Neutron has vDPA only with Open vSwitch "
+            "and OVN"
         )
     if binding.hybrid:
         return (
             "security groups are applied on a Linux bridge (firewall_driver iptables_hybrid), "
-            "which a vDPA port goes around: use firewall_driver openvswitch"
+            "which a vDPA port bypasses: use firewall_driver openvswitch"
         )
     return ""
 
@@ -135,26 +138,26 @@ def vdpa_losses(server: Server) -> Iterator[str]:
         "Nova writes neither queues nor ring sizes for a vDPA port: it has one queue pair and "
         "QEMU's rings of 256."
     )
-    yield "libvirt sets no MTU on it: the guest is told by DHCP, and the device has its own."
+    yield "libvirt does not set its MTU: the guest gets it by DHCP, and the device has its own."
     yield from _model(config)
     yield (
-        "A live migration unplugs such a NIC and plugs another one in (Nova 26.0): the guest is "
-        "without it for that time."
+        "A live migration unplugs such a NIC and plugs in another one (Nova 26.0): meanwhile the "
+        "guest is without it."
     )
     yield (
-        "A move of the server takes another node with such a device, which the scheduler finds "
-        "with PciPassthroughFilter only: [filter_scheduler] enabled_filters does not have it by "
+        "Moving the server needs another node with such a device, which the scheduler finds only "
+        "with PciPassthroughFilter: [filter_scheduler] enabled_filters does not have it by "
         "default."
     )
     flavor = config.flavor
     if flavor is not None and any(one.name.startswith(_BANDWIDTH) for one in flavor.properties):
-        yield f"The bandwidth limits of its flavor ({_BANDWIDTH}…) do not hold for a vDPA port."
+        yield f"The bandwidth limits of its flavor ({_BANDWIDTH}…) do not apply to a vDPA port."
 
 
 def _model(config: ServerConfig) -> Iterator[str]:
     if config.vif_model is not None and config.vif_model not in VIRTIO:
         yield (
-            f"hw_vif_model = {config.vif_model}, which Nova keeps, does not count for it: libvirt "
+            f"hw_vif_model = {config.vif_model}, which Nova keeps, does not apply to it: libvirt "
             "makes it virtio."
         )
 
@@ -168,7 +171,7 @@ def vdpa_procedure(server: Server, nic: Nic) -> Iterator[str]:
     mac = f" --mac-address {word(nic.mac)}" if nic.mac else ""
     kept = ("network_id", "fixed_ips", "security_group_ids", "qos_policy_id", "tags")
     columns = " ".join(f"-c {name}" for name in kept)
-    yield f"Keep what this says: {openstack} port show {columns} {port}"
+    yield f"Keep the output of: {openstack} port show {columns} {port}"
     yield f"{openstack} server stop {id}"
     yield f"{openstack} server remove port {id} {port}"
     yield f"{openstack} port delete {port}"
@@ -180,13 +183,11 @@ def vdpa_procedure(server: Server, nic: Nic) -> Iterator[str]:
     yield f"{openstack} server start {id}"
     guest = word(ref.instance_name or ref.id)
     yield (
-        f"On {ref.host or 'its compute node'} virsh dumpxml {guest} has "
-        "<interface type='vdpa'> then. The way back is the same with --vnic-type normal."
+        f"On {ref.host or 'its compute node'}, virsh dumpxml {guest} then has <interface "
+        "type='vdpa'>. To go back, do the same with --vnic-type normal."
     )
+    yield ("If Nova created the old port, remove port deletes it: port delete then finds none.")
     yield (
-        "Where Nova made the old port, it deletes it with remove port: port delete then finds none."
-    )
-    yield (
-        "A floating IP, and whatever else was bound to the old port, is bound to the new one by "
-        "hand. Go on with the next port when this one is well."
+        "Bind the floating IP, and whatever else was bound to the old port, to the new one by "
+        "hand. Continue with the next port when this one works."
     )

@@ -35,8 +35,8 @@ def device_listed(config: ServerConfig, network: ProviderNetwork | None, host: s
     if network is not None and network.segmented and not network.physical:
         return Prerequisite(
             "missing",
-            "a physical network: none of the segments of the port's network has one, and Nova "
-            "refuses a port on such a network",
+            "a physical network: no segment of the port's network has one, and Nova refuses a "
+            "port on such a network",
         )
     node = config.node
     if node is None:
@@ -79,7 +79,7 @@ def _device_prerequisite(
     config: ServerConfig, node: NodeFacts, network: ProviderNetwork | None, host: str
 ) -> Prerequisite:
     if not node.devices:
-        text = f"{_SPEC}: {node.file} sets none, so Nova gives no device of {host} away"
+        text = f"{_SPEC}: {node.file} does not set it, so Nova assigns no device of {host}"
         return Prerequisite("missing", text)
     release = (config.nova.oldest if config.nova else None) or 0
     for entry in node.devices:
@@ -118,7 +118,7 @@ def _network_unknown(reached: list[PciOffer], file: str) -> Prerequisite:
     return Prerequisite(
         "unknown",
         f"whether the port's network is one of those that {_SPEC} gives devices for: "
-        f"{_networks_text(reached)}; an administrator is told (provider:physical_network)",
+        f"{_networks_text(reached)}; only an administrator can see it (provider:physical_network)",
     )
 
 

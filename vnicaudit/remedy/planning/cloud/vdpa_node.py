@@ -86,7 +86,7 @@ def _memory(server: Server, host: str) -> Prerequisite:
         return Prerequisite("missing", text)
     return Prerequisite(
         "unknown",
-        f"whether {host} has memory for it: all of the server's is locked while it runs, and 1 GiB "
-        "more may be; what is overcommitted is not enough. Huge pages are not needed: free -m "
-        "there",
+        f"whether {host} has memory for it: all of the server's memory is locked while it runs, "
+        "plus up to 1 GiB; overcommitted memory is not enough. Huge pages are not needed: free "
+        "-m there",
     )

@@ -23,7 +23,7 @@ _WAITS: tuple[tuple[str, Callable[[Covariates], float | None]], ...] = (
 )
 _NOTICED = 2.0
 """Per cent of a run from which on a wait is told."""
-_SAID_ELSEWHERE = ("more did not count", "not measured")
+_SAID_ELSEWHERE = ("more were invalid", "more did not count", "not measured")
 _EVERYWHERE = ("drift", "trend", "band", "level")
 _MOST_NOTES = 3
 

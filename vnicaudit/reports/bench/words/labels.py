@@ -53,17 +53,17 @@ MEANINGS = {
     "regressed": "worse, beyond chance",
     "inconclusive": "the runs do not decide it",
     "at-ceiling": "both fill the line: throughput cannot tell",
-    "generator-limited": "what was measured is the generator",
-    "invalid": "too few runs that count",
+    "generator-limited": "the generator was the limit",
+    "invalid": "too few valid runs",
 }
 """``Verdict`` -> what it says, as the end of a sentence."""
 
-ACTIONS = {"keep": "keep the change", "roll-back": "take the change back", "none": ""}
+ACTIONS = {"keep": "keep the change", "roll-back": "roll the change back", "none": ""}
 """What is to be done."""
 DONE = {
     "kept": "the change was kept",
-    "rolled-back": "the change was taken back",
-    "not-rolled-back": "the change was to be taken back, and could not be",
+    "rolled-back": "the change was rolled back",
+    "not-rolled-back": "the change should have been rolled back, but could not be",
 }
 """What was done in fact."""
 

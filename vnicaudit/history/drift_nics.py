@@ -1,0 +1,140 @@
+"""NICs that differ between two audits. The database compares their columns: of the many whose
+intervals differ, few do themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, and_, or_, select
+
+from vnicaudit.history.drift_sides import (
+    AT_ONCE,
+    CHANGES,
+    AuditPair,
+    Course,
+    HostName,
+    Key,
+    Pairing,
+    courses,
+    pairing,
+)
+from vnicaudit.history.known import chunks
+from vnicaudit.history.rows import NicFacts, uuid_text
+from vnicaudit.history.tables import nic
+from vnicaudit.history.transitions import COMPARED, Value, changed_values
+from vnicaudit.model.history import NicRecord
+
+_PLACES = {name: place for place, name in enumerate(NicFacts._fields)}
+Changes = dict[str, tuple[str | int | None, str | int | None]]
+
+
+class _NicInterval(NamedTuple):
+    """An interval that is in the report: its host's number, and its columns."""
+
+    host: int
+    opened_as: str
+    closed_as: str
+    facts: Sequence[object]
+
+    @property
+    def key(self) -> Key:
+        """The host and the address, which its course is found by."""
+        return self.host, self.facts[_PLACES["mac"]]
+
+
+def nic_drift(connection: Connection, pair: AuditPair) -> list[NicRecord]:
+    """The differences, sorted by state, host, domain and MAC address."""
+    paired = pairing(
+        _keys(connection, pair, pair.held_before(nic)),
+        _keys(connection, pair, pair.held_after(nic)),
+    )
+    records = [*_changed(connection, pair, paired), *_one_sided(connection, pair, paired)]
+    return sorted(records, key=lambda one: (one.state, one.host, one.domain, one.mac or ""))
+
+
+def _keys(
+    connection: Connection, pair: AuditPair, holds: ColumnElement[bool]
+) -> Iterator[tuple[int, tuple[object, ...]]]:
+    """Intervals, each with the host and :func:`vnicaudit.history.transitions.nic_key`."""
+    n = nic.c
+    query = select(n.id, n.host, n.uuid, n.domain, n.mac, n.nic_index).where(holds)
+    rows = chain.from_iterable(connection.execute(query).partitions(AT_ONCE))
+    for number, host, uuid, domain, mac, index in rows:
+        if host in pair.hosts:
+            yield number, (host, uuid or domain, mac, index if mac is None else 0)
+
+
+def _changed(connection: Connection, pair: AuditPair, paired: Pairing) -> Iterator[NicRecord]:
+    """NICs of which a column differs: the database compares those of one address on a host."""
+    if not paired.changed:
+        return
+    old, new = nic.alias("old_nic"), nic.alias("new_nic")
+    differs = or_(*(old.c[name].is_distinct_from(new.c[name]) for name in COMPARED))
+    facts = [side.c[name] for side in (old, new) for name in NicFacts._fields]
+    query = select(old.c.id, new.c.id, new.c.host, *facts).where(
+        pair.held_before(old), pair.held_after(new), differs
+    )
+    no_mac = and_(old.c.mac.is_(None), new.c.mac.is_(None), new.c.nic_index == old.c.nic_index)
+    width = len(NicFacts._fields)
+    for same in (new.c.mac == old.c.mac, no_mac):
+        rows = connection.execute(query.join(new, and_(new.c.host == old.c.host, same)))
+        for ended, begun, host, *values in chain.from_iterable(rows.partitions(AT_ONCE)):
+            if paired.changed.get(ended) == begun:
+                was, now = NicFacts._make(values[:width]), NicFacts._make(values[width:])
+                yield _record("changed", pair.hosts[host], now, _changes(was, now))
+
+
+def _changes(old: NicFacts, new: NicFacts) -> Changes:
+    values = changed_values(old, new)
+    return {name: (_plain_value(was), _plain_value(now)) for name, (was, now) in values.items()}
+
+
+def _plain_value(value: Value) -> str | int | None:
+    return uuid_text(value) if isinstance(value, bytes) else value
+
+
+def _one_sided(connection: Connection, pair: AuditPair, paired: Pairing) -> Iterator[NicRecord]:
+    """NICs that are at one of the audits alone; where one moved is told, not whence."""
+    ended, begun = (
+        _reported_intervals(connection, paired.only_before),
+        _reported_intervals(connection, paired.only_after),
+    )
+    unclear = [one.key for one in ended if one.closed_as in CHANGES]
+    unclear += [one.key for one in begun if one.opened_as in CHANGES]
+    known = courses(connection, pair, nic.c.mac, unclear)
+    for one in ended:
+        how = known.get(one.key, Course(ended_as=one.closed_as)).ended_as
+        if how != "moved":
+            yield _record(how, pair.hosts[one.host], one.facts)
+    for one in begun:
+        how = known.get(one.key, Course(began_as=one.opened_as)).began_as
+        yield _record(how, pair.hosts[one.host], one.facts)
+
+
+def _reported_intervals(connection: Connection, ids: Sequence[int]) -> list[_NicInterval]:
+    n = nic.c
+    facts = (n[name] for name in NicFacts._fields)
+    query = select(n.host, n.opened_as, n.closed_as, *facts)
+    return [
+        _NicInterval(host, opened_as, closed_as or "", facts)
+        for some in chunks(ids)
+        for host, opened_as, closed_as, *facts in connection.execute(query.where(n.id.in_(some)))
+    ]
+
+
+def _record(
+    state: str, host: HostName, facts: Sequence[object], changes: Changes | None = None
+) -> NicRecord:
+    one = NicFacts._make(facts)
+    return NicRecord(
+        state=state,
+        host=host.name,
+        site=host.site,
+        domain=one.domain,
+        uuid=uuid_text(one.uuid),
+        mac=one.mac,
+        model=one.model,
+        changes=changes or {},
+    )
