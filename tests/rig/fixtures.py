@@ -60,6 +60,16 @@ def l1_with_guests(l1: L1) -> L1:
 
 
 @pytest.fixture(scope="session")
+def l1_with_product(l1: L1) -> L1:
+    """L1, with the product in it."""
+    # imported here: the plugin is loaded by suites that have no use for it
+    from tests.rig.product import put_product
+
+    put_product(l1)
+    return l1
+
+
+@pytest.fixture(scope="session")
 def l2_guest(l1: L1) -> L2Factory:
     """Makes guests in L1, with KVM: `with l2_guest(Nic("e1000")) as guest: ...`."""
     return L2Factory(l1)

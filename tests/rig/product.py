@@ -42,8 +42,8 @@ def put_product(l1: L1) -> None:
 
 def run_in_l1(l1: L1, *arguments: str, timeout: float = 900) -> Ran:
     """Run `vnicaudit ARGUMENTS` inside L1, where the product was put before. What looks whether a
-    guest is up gets the time that the guest does not want: they share one emulated CPU."""
-    program = ["nice", "-n", "19", "env", "-C", IN_L1, "python3", "-m", "vnicaudit", *arguments]
+    guest is up gets a quarter of the one emulated CPU where the guest wants all of it."""
+    program = ["nice", "-n", "4", "env", "-C", IN_L1, "python3", "-m", "vnicaudit", *arguments]
     return l1.run(program, timeout=timeout)
 
 

@@ -125,6 +125,11 @@ class GuestsInL1:
         return L2(self._l1, definition)
 
 
+def to_vdpa(device: str) -> tuple[str, ...]:
+    """The options of ``plan`` for NICs that are to have that vDPA device."""
+    return ("--to", "vdpa", "--vdpa-device", device)
+
+
 def definition(guest: L2) -> str:
     """The persistent definition, passwords included."""
     words = ("dumpxml", guest.name, "--inactive", "--security-info")

@@ -13,7 +13,6 @@ import pytest
 from tests.rig.domain_xml import SHARED_MEMORY, Nic
 from tests.rig.l1 import L1
 from tests.rig.l2 import L2
-from tests.rig.product import put_product
 from tests.rig.remedy import checks
 from tests.rig.remedy_l1 import (
     NO_ROM,
@@ -22,9 +21,9 @@ from tests.rig.remedy_l1 import (
     PlanInL1,
     RemedyInL1,
     Seen,
-    definition,
     interface,
     look,
+    to_vdpa,
 )
 from tests.rig.vdpa import DEVICE, vdpa_device
 
@@ -33,12 +32,6 @@ pytestmark = pytest.mark.rig
 FIRST, SECOND = "52:54:00:ab:0c:01", "52:54:00:ab:0c:02"
 # A tap that was there before libvirt, and stays: what is set on it would stay as well.
 TAP = "rigtap"
-SOCKET = "/run/vhu-1"
-VHOST_USER = ("--to", "vhostuser", "--vhostuser-socket", SOCKET, "--vhostuser-mode", "client")
-NEEDS_SHARED = (
-    "needs the guest's memory shared: without <memoryBacking><source type='memfd'/>"
-    "<access mode='shared'/></memoryBacking> the guest starts but passes no packets"
-)
 
 
 class Station(NamedTuple):
@@ -49,14 +42,8 @@ class Station(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def product(l1: L1) -> L1:
-    put_product(l1)
-    return l1
-
-
-@pytest.fixture(scope="module")
-def remedy(product: L1) -> RemedyInL1:
-    return RemedyInL1(product, "road")
+def remedy(l1_with_product: L1) -> RemedyInL1:
+    return RemedyInL1(l1_with_product, "road")
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +91,7 @@ def as_virtio(guest: L2, remedy: RemedyInL1, as_rtl8139: Station) -> Station:
 @pytest.fixture(scope="module")
 def on_vdpa(guest: L2, remedy: RemedyInL1, as_virtio: Station, device: str) -> Station:
     assert as_virtio.unit["outcome"] == "applied"
-    return _applied(guest, remedy, remedy.plan("vdpa", "--nic", FIRST, *_to_vdpa(device)))
+    return _applied(guest, remedy, remedy.plan("vdpa", "--nic", FIRST, *to_vdpa(device)))
 
 
 @pytest.fixture(scope="module")
@@ -242,93 +229,3 @@ def test_nobody_else_can_look_into_the_state_folder(
 ) -> None:
     assert as_rtl8139_again.unit["outcome"] == "applied"
     assert set(remedy.files().values()) == {"drwx------", "-rw-------"}
-
-
-def test_vhostuser_is_defined_and_taken_back(guests: GuestsInL1, product: L1) -> None:
-    remedy = RemedyInL1(product, "vhostuser")
-    mac = "52:54:00:ab:0c:07"
-    with guests("vhostuser", Nic("e1000", mac), machine="q35", memory=SHARED_MEMORY) as guest:
-        before = definition(guest)
-        ran = remedy.apply(remedy.plan("vhostuser", "--nic", mac, *VHOST_USER))
-        assert ran.exit_code == 0, ran.stdout + ran.stderr
-        after, unit = definition(guest), remedy.last()
-        assert unit["outcome"] == "applied"
-        mine = interface(after, mac)
-        assert mine.startswith("<interface type='vhostuser'>")
-        assert f"<source type='unix' path='{SOCKET}' mode='client'/>" in mine
-        assert "<model type='virtio'/>" in mine
-        assert f"passwd='{SECRET}'" in after
-
-        back = remedy.rollback(unit["run"])
-        assert back.exit_code == 0, back.stdout + back.stderr
-        assert definition(guest) == before
-
-
-def test_vhostuser_without_shared_memory_is_refused(guests: GuestsInL1, product: L1) -> None:
-    mac = "52:54:00:ab:0c:08"
-    with guests("vhostuser-alone", Nic("virtio", mac)):
-        plan = RemedyInL1(product, "vhostuser").plan("refused", "--nic", mac, *VHOST_USER)
-    says = plan.step["blocked"][0]
-    assert says.startswith("vhost-user needs the guest's memory shared: <memoryBacking>")
-
-
-@pytest.fixture(scope="module")
-def blocked(product: L1) -> RemedyInL1:
-    return RemedyInL1(product, "blocked")
-
-
-def test_vdpa_without_shared_memory_is_refused(
-    guests: GuestsInL1, blocked: RemedyInL1, device: str
-) -> None:
-    mac = "52:54:00:ab:0c:03"
-    with guests("alone", Nic("virtio", mac)) as guest:
-        before = definition(guest)
-        plan = blocked.plan("alone", "--nic", mac, *_to_vdpa(device))
-        says = f"{device} is served by a program (VDUSE), which {NEEDS_SHARED}"
-        assert plan.step["blocked"] == [says]
-
-        ran = blocked.apply(plan)
-        assert ran.exit_code == 5
-        refusal, nothing = ran.stderr.splitlines()
-        assert refusal == f"Not applied: step 1, {guest.name} {mac}: {says}"
-        assert nothing == "Nothing was changed."
-        assert definition(guest) == before
-
-
-@pytest.mark.long
-def test_a_device_that_is_not_there_is_refused(
-    guests: GuestsInL1, blocked: RemedyInL1, device: str
-) -> None:
-    other = device.replace("-0", "-7")
-    mac = "52:54:00:ab:0c:04"
-    with guests("misled", Nic("virtio", mac), memory=SHARED_MEMORY):
-        plan = blocked.plan("misled", "--nic", mac, *_to_vdpa(other))
-    assert plan.step["blocked_codes"] == ["device-missing"]
-
-
-def test_a_device_that_another_domain_has_is_refused(
-    guests: GuestsInL1, blocked: RemedyInL1, device: str
-) -> None:
-    has_it = Nic(kind="vdpa", source=f"<source dev='{device}'/>")
-    mac = "52:54:00:ab:0c:05"
-    with (
-        guests("has-it", has_it, memory=SHARED_MEMORY),
-        guests("late", Nic("virtio", mac), memory=SHARED_MEMORY),
-    ):
-        plan = blocked.plan("late", "--nic", mac, *_to_vdpa(device))
-    assert plan.step["blocked"] == [f"{device} is used by domain remedy-has-it"]
-
-
-@pytest.mark.long
-def test_a_device_that_another_nic_has_is_refused(
-    guests: GuestsInL1, blocked: RemedyInL1, device: str
-) -> None:
-    has_it = Nic(kind="vdpa", source=f"<source dev='{device}'/>")
-    mac = "52:54:00:ab:0c:06"
-    with guests("both", has_it, Nic("virtio", mac), memory=SHARED_MEMORY):
-        plan = blocked.plan("both", "--nic", mac, *_to_vdpa(device))
-    assert plan.step["blocked_codes"] == ["device-in-use"]
-
-
-def _to_vdpa(device: str) -> tuple[str, ...]:
-    return ("--to", "vdpa", "--vdpa-device", device)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.rig.l1 import L1
-from tests.rig.product import effective, nic_of, put_product, report_in_l1, rules_of
+from tests.rig.product import effective, nic_of, report_in_l1, rules_of
 
 pytestmark = pytest.mark.rig
 
@@ -14,8 +14,8 @@ SEEN = "seen in QEMU's "
 
 
 @pytest.fixture(scope="module")
-def nics(l1_with_guests: L1) -> dict[str, Any]:
-    put_product(l1_with_guests)
+def nics(l1_with_product: L1, l1_with_guests: L1) -> dict[str, Any]:
+    assert l1_with_product is l1_with_guests
     return report_in_l1(l1_with_guests, "nics", SYSTEM)
 
 
