@@ -100,13 +100,13 @@ def test_an_owner_that_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.Monkey
     path.write_bytes(b"old")
     real = os.stat(path)
     other = os.stat_result((real.st_mode, real.st_ino, real.st_dev, 1, 77, 77, 3, 0, 0, 0))
-    monkeypatch.setattr(os, "stat", lambda _path: other)
+    monkeypatch.setattr(os, "stat", lambda _path, **_how: other)
 
     def refuse(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "fchown", refuse)
-    with pytest.raises(RefusedError, match="owner cannot be kept: Operation not permitted"):
+    with pytest.raises(RefusedError, match="owner cannot be preserved: Operation not permitted"):
         replace_file(str(path), b"old", b"new")
     assert (path.read_bytes(), os.listdir(tmp_path)) == (b"old", ["a.xml"])
 

@@ -1,4 +1,4 @@
-"""Files of plans as vnicaudit 0.5 wrote them."""
+"""Files of plans as vnicaudit 0.5 wrote them, but for sentences that were reworded since."""
 
 from __future__ import annotations
 
