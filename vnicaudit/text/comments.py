@@ -27,7 +27,7 @@ Form = Literal["ini", "flags", "yaml", "code"]
 """How a file is written: in YAML it has documents."""
 
 _WORD = "suppress"
-_ENTRY = r"[ \t]*vnicaudit:[ \t]*(\S+)(?:[ \t]+|$)(.*)"
+_ENTRY = r"[ \t]*vnicaudit:[ \t]*(\S+)(?:[ \t]+|(?=\s)|$)(.*)"
 _ALONE = re.compile(r"[ \t]*[#;]" + _ENTRY)
 _MARKER = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
 _BEHIND = re.compile(r"[ \t]#" + _ENTRY)
@@ -129,7 +129,7 @@ def _entry(match: re.Match[str] | None) -> _Entry:
     """The words of a comment by their kind; empty where it is about something else."""
     if match is None:
         return ()
-    word, text = match[1], match[2].strip()
+    word, text = match[1], match[2].rstrip()  # a line may end in CRLF
     if word != _WORD:
         close = closest(word.rstrip(":").lower(), (_WORD,))
         return (("problem", f"unknown word {shortened(word)!r}; write 'suppress'"),) * bool(close)

@@ -383,3 +383,19 @@ def test_one_of_several_explained_alone_tells_nothing_of_comments(tmp_path: Path
         assert "SUPP" not in inside(*words, cwd=tmp_path).stdout
     found = rules_of(audited(tmp_path / "vms.yaml"))
     assert found == (["SUPP003", "VNIC071"], ["VNIC071", "VNIC071"])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [("suppress", "no rule"), ("suppress\rVNIC062 why", "a carriage"), ("suppress\xa0VNIC062", "")],
+)
+def test_a_comment_without_a_rule_is_told(words: str, told: str, end: str, tmp_path: Path) -> None:
+    """Also where lines end in CRLF, and where no blank stands behind the word."""
+    path = tmp_path / "images.tf"
+    text = _TERRAFORM.replace("suppress VNIC06 as old", words)
+    path.write_bytes(text.replace("\n", end).encode())
+    found = audited(path)
+    assert rules_of(found) == (["SUPP003", "VNIC062", "VNIC062"], [])
+    (own,) = (one for each in found for one in each.findings if one.rule == "SUPP003")
+    assert told in own.message
