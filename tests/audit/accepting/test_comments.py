@@ -18,6 +18,7 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.infra_code.face import INFRA_CODE
+from vnicaudit.text.comments import accepting_comments
 
 _NOVA = """\
 {top}[DEFAULT]
@@ -399,3 +400,14 @@ def test_a_comment_without_a_rule_is_told(words: str, told: str, end: str, tmp_p
     assert rules_of(found) == (["SUPP003", "VNIC062", "VNIC062"], [])
     (own,) = (one for each in found for one in each.findings if one.rule == "SUPP003")
     assert told in own.message
+
+
+@pytest.mark.parametrize("word", ["supress", "supppress", "suppresd", "supperss", "Suppress:"])
+def test_a_misspelt_word_is_told(word: str) -> None:
+    (one,) = accepting_comments(f"# vnicaudit: {word} VNIC062 why\na: 1\n", "yaml")
+    assert one.entry == (("problem", f"unknown word {word!r}; write 'suppress'"),)
+
+
+@pytest.mark.parametrize("word", ["express", "press", "supplies", "impress", "pressus", "see", "s"])
+def test_another_word_is_of_another_comment(word: str) -> None:
+    assert accepting_comments(f"# vnicaudit: {word} lane\na: 1\n", "yaml") == ()
