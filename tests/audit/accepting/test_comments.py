@@ -18,7 +18,7 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.infra_code.face import INFRA_CODE
-from vnicaudit.text.comments import accepting_comments
+from vnicaudit.text.comments import Form, accepting_comments
 
 _NOVA = """\
 {top}[DEFAULT]
@@ -411,3 +411,10 @@ def test_a_misspelt_word_is_told(word: str) -> None:
 @pytest.mark.parametrize("word", ["express", "press", "supplies", "impress", "pressus", "see", "s"])
 def test_another_word_is_of_another_comment(word: str) -> None:
     assert accepting_comments(f"# vnicaudit: {word} lane\na: 1\n", "yaml") == ()
+
+
+@pytest.mark.parametrize("form", ["ini", "yaml", "code"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_a_bare_word_is_no_other_comment(form: Form, end: str) -> None:
+    (one,) = accepting_comments(f"# vnicaudit: suppress{end}a: 1{end}", form)
+    assert dict(one.entry)["rule"] == ""
