@@ -418,3 +418,37 @@ def test_another_word_is_of_another_comment(word: str) -> None:
 def test_a_bare_word_is_no_other_comment(form: Form, end: str) -> None:
     (one,) = accepting_comments(f"# vnicaudit: suppress{end}a: 1{end}", form)
     assert dict(one.entry)["rule"] == ""
+
+
+_SHARED_NIC = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: kubevirt.io/v1
+  kind: VirtualMachine
+  metadata: {name: one}
+  spec:
+    template:
+      spec:
+        domain:
+          devices:
+            interfaces:
+            - &nic {name: a, masquerade: {}, model: e1000}  # vnicaudit: suppress VNIC071 vendor
+        networks: [{name: a, pod: {}}]
+- apiVersion: kubevirt.io/v1
+  kind: VirtualMachine
+  metadata: {name: two}
+  spec:
+    template:
+      spec:
+        domain: {devices: {interfaces: [*nic, {<<: *nic, name: b}]}}
+        networks: [{name: a, pod: {}}, {name: b, pod: {}}]
+"""
+
+
+def test_a_doubt_is_told_although_another_description_is_accepted(tmp_path: Path) -> None:
+    """The first guest has one finding on the line, the second two."""
+    path = tmp_path / "vms.yaml"
+    path.write_text(_SHARED_NIC)
+    found, accepted = rules_of(audited(path))
+    assert (found, accepted) == (["SUPP003", "VNIC071", "VNIC071"], ["VNIC071"])
