@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice
+from os.path import commonprefix
 from typing import Literal, NamedTuple
 
-from vnicaudit.base.wording import closest, shortened
+from vnicaudit.base.wording import shortened
 
 MARK = "vnicaudit:"
 """In every comment that accepts findings."""
@@ -27,7 +28,7 @@ Form = Literal["ini", "flags", "yaml", "code"]
 """How a file is written: in YAML it has documents."""
 
 _WORD = "suppress"
-_ENTRY = r"[ \t]*vnicaudit:[ \t]*(\S+)(?:[ \t]+|$)(.*)"
+_ENTRY = r"[ \t]*vnicaudit:[ \t]*(\S+)(?:[ \t]+|(?=\s)|$)(.*)"
 _ALONE = re.compile(r"[ \t]*[#;]" + _ENTRY)
 _MARKER = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
 _BEHIND = re.compile(r"[ \t]#" + _ENTRY)
@@ -129,11 +130,22 @@ def _entry(match: re.Match[str] | None) -> _Entry:
     """The words of a comment by their kind; empty where it is about something else."""
     if match is None:
         return ()
-    word, text = match[1], match[2].strip()
+    word, text = match[1], match[2].rstrip()  # a line may end in CRLF
     if word != _WORD:
-        close = closest(word.rstrip(":").lower(), (_WORD,))
-        return (("problem", f"unknown word {shortened(word)!r}; write 'suppress'"),) * bool(close)
+        if not _is_misspelt(word.rstrip(":").lower()):
+            return ()
+        return (("problem", f"unknown word {shortened(word)!r}; write 'suppress'"),)
     if "\r" in text:  # to some it ends the line, and what stands behind it is no comment
         return (("problem", "a carriage return stands in the middle of its line"),)
     rule, _, rest = text.partition(" ")
     return tuple({"rule": rule.rstrip(":"), **reason_and_settings(rest)}.items())
+
+
+def _is_misspelt(word: str) -> bool:
+    """True for ``suppress`` itself, and for what becomes it when one letter is inserted, deleted or
+    replaced, or when two neighbours are swapped. Other words are of comments on other things."""
+    same = len(commonprefix((word, _WORD)))
+    rest, right = word[same:], _WORD[same:]
+    same = len(commonprefix((rest[::-1], right[::-1])))
+    rest, right = rest[: len(rest) - same], right[: len(right) - same]
+    return max(len(rest), len(right)) <= 1 or (len(rest) == 2 and rest[::-1] == right)

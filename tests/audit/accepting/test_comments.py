@@ -18,6 +18,7 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.infra_code.face import INFRA_CODE
+from vnicaudit.text.comments import Form, accepting_comments
 
 _NOVA = """\
 {top}[DEFAULT]
@@ -383,3 +384,71 @@ def test_one_of_several_explained_alone_tells_nothing_of_comments(tmp_path: Path
         assert "SUPP" not in inside(*words, cwd=tmp_path).stdout
     found = rules_of(audited(tmp_path / "vms.yaml"))
     assert found == (["SUPP003", "VNIC071"], ["VNIC071", "VNIC071"])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [("suppress", "no rule"), ("suppress\rVNIC062 why", "a carriage"), ("suppress\xa0VNIC062", "")],
+)
+def test_a_comment_without_a_rule_is_told(words: str, told: str, end: str, tmp_path: Path) -> None:
+    """Also where lines end in CRLF, and where no blank stands behind the word."""
+    path = tmp_path / "images.tf"
+    text = _TERRAFORM.replace("suppress VNIC06 as old", words)
+    path.write_bytes(text.replace("\n", end).encode())
+    found = audited(path)
+    assert rules_of(found) == (["SUPP003", "VNIC062", "VNIC062"], [])
+    (own,) = (one for each in found for one in each.findings if one.rule == "SUPP003")
+    assert told in own.message
+
+
+@pytest.mark.parametrize("word", ["supress", "supppress", "suppresd", "supperss", "Suppress:"])
+def test_a_misspelt_word_is_told(word: str) -> None:
+    (one,) = accepting_comments(f"# vnicaudit: {word} VNIC062 why\na: 1\n", "yaml")
+    assert one.entry == (("problem", f"unknown word {word!r}; write 'suppress'"),)
+
+
+@pytest.mark.parametrize("word", ["express", "press", "supplies", "impress", "pressus", "see", "s"])
+def test_another_word_is_of_another_comment(word: str) -> None:
+    assert accepting_comments(f"# vnicaudit: {word} lane\na: 1\n", "yaml") == ()
+
+
+@pytest.mark.parametrize("form", ["ini", "yaml", "code"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_a_bare_word_is_no_other_comment(form: Form, end: str) -> None:
+    (one,) = accepting_comments(f"# vnicaudit: suppress{end}a: 1{end}", form)
+    assert dict(one.entry)["rule"] == ""
+
+
+_SHARED_NIC = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: kubevirt.io/v1
+  kind: VirtualMachine
+  metadata: {name: one}
+  spec:
+    template:
+      spec:
+        domain:
+          devices:
+            interfaces:
+            - &nic {name: a, masquerade: {}, model: e1000}  # vnicaudit: suppress VNIC071 vendor
+        networks: [{name: a, pod: {}}]
+- apiVersion: kubevirt.io/v1
+  kind: VirtualMachine
+  metadata: {name: two}
+  spec:
+    template:
+      spec:
+        domain: {devices: {interfaces: [*nic, {<<: *nic, name: b}]}}
+        networks: [{name: a, pod: {}}, {name: b, pod: {}}]
+"""
+
+
+def test_a_doubt_is_told_although_another_description_is_accepted(tmp_path: Path) -> None:
+    """The first guest has one finding on the line, the second two."""
+    path = tmp_path / "vms.yaml"
+    path.write_text(_SHARED_NIC)
+    found, accepted = rules_of(audited(path))
+    assert (found, accepted) == (["SUPP003", "VNIC071", "VNIC071"], ["VNIC071"])

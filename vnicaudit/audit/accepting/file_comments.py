@@ -28,6 +28,9 @@ class FileComments:
         self.entries: list[Suppression] = []
         self.problems: list[Finding] = []
         self.used: set[int] = set()
+        self.refused: set[int] = set()
+        """Entries whose line has several findings of one rule in one of the descriptions: they are
+        reported once, and none of them as unused."""
         self.undecided: set[str] = set()
         """Rules that could not be judged on one of the descriptions."""
         self._first = texts.comments[0]
@@ -72,8 +75,9 @@ class FileComments:
         return ((number, self.entries[number]) for number in sorted(numbers))
 
     def unused(self) -> Iterator[Suppression]:
-        """The entries that accepted nothing so far."""
-        return (one for number, one in enumerate(self.entries) if number not in self.used)
+        """The entries that accepted nothing so far, and were not refused."""
+        needed = self.used | self.refused
+        return (one for number, one in enumerate(self.entries) if number not in needed)
 
     def _add(self, entry: Suppression, lines: tuple[int, int]) -> None:
         number = len(self.entries)

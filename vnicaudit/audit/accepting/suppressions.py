@@ -179,9 +179,9 @@ class Suppressor:
         near: list[tuple[int, Suppression]] = []
         for number, entry in comments.near(audited.findings, own.start):
             if doubt := _doubt(entry, audited, server):
-                if number not in comments.used:
+                if number not in comments.refused:
                     problems.append(stale.invalid(doubt, comments.about, entry.location, "comment"))
-                comments.used.add(number)
+                comments.refused.add(number)
             else:
                 near.append((number, entry))
         audited = _moved(audited, tuple(near), comments.used.add, server)
