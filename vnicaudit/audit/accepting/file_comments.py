@@ -33,10 +33,10 @@ class FileComments:
         reported once, and none of them as unused."""
         self.undecided: set[str] = set()
         """Rules that could not be judged on one of the descriptions."""
-        self._first = texts.comments[0]
-        self.from_first = self._first.reporter
+        self.first = texts.comments[0]
+        self.from_first = self.first.reporter
         """The first description of the file was judged, and not only later ones."""
-        is_one = self._first.reporter and self._first.settles
+        is_one = self.first.reporter and self.first.settles
         self.about: Ref = texts.about if is_one else ConfigRef()
         """The description that findings about comments name; the file, where it has several."""
         self._on_line: dict[int, list[int]] = {}
@@ -59,14 +59,20 @@ class FileComments:
     def is_of(self, comments: tuple[AcceptingComment, ...]) -> bool:
         """True where these are the comments of a further description of the file."""
         first = comments[0]
-        return (first.file, first.line) == (self._first.file, self._first.line)
+        return (first.file, first.line) == (self.first.file, self.first.line)
 
     def near(
         self, findings: Iterable[Finding], start: int | None
     ) -> Iterator[tuple[int, Suppression]]:
         """The entries, each with its number, for the line of one of these findings; and those for
         the whole document in which their description begins, on the line ``start``."""
-        lines = {finding.location.line or 0 for finding in findings}
+        return self.near_lines({finding.location.line or 0 for finding in findings}, start)
+
+    def near_lines(
+        self, lines: Iterable[int], start: int | None
+    ) -> Iterator[tuple[int, Suppression]]:
+        """The entries, each with its number, for one of these lines; and those for the whole
+        document in which a description begins, on the line ``start``."""
         numbers = {number for line in lines for number in self._on_line.get(line, ())}
         for number in self._of_documents:
             first, last = self.entries[number].lines or (0, 0)
