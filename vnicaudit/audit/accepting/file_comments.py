@@ -66,13 +66,7 @@ class FileComments:
     ) -> Iterator[tuple[int, Suppression]]:
         """The entries, each with its number, for the line of one of these findings; and those for
         the whole document in which their description begins, on the line ``start``."""
-        return self.near_lines({finding.location.line or 0 for finding in findings}, start)
-
-    def near_lines(
-        self, lines: Iterable[int], start: int | None
-    ) -> Iterator[tuple[int, Suppression]]:
-        """The entries, each with its number, for one of these lines; and those for the whole
-        document in which a description begins, on the line ``start``."""
+        lines = {finding.location.line or 0 for finding in findings}
         numbers = {number for line in lines for number in self._on_line.get(line, ())}
         for number in self._of_documents:
             first, last = self.entries[number].lines or (0, 0)

@@ -11,58 +11,69 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.accepting.file_comments import FileComments
 from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.macs import NicSeen
 
 _LONGEST = 500
 """Characters of a reason and of an owner that are stored with a NIC."""
 
 
 class _Key(NamedTuple):
-    """What a comment is about: NICs on a line (None: of the whole document) with a MAC address
-    (None: any)."""
+    """What a comment is about: NICs on the lines ``first`` to ``last`` with a MAC address (None:
+    any)."""
 
-    line: int | None
+    first: int
+    last: int
     mac: str | None
 
 
 class MacComments:
-    """The comments of a file for the NICs of one of its domains. ``rules``: those of this run that
-    compare NICs by their MAC address."""
+    """The comments of a file for the NICs of its domains. ``rules``: those of this run that compare
+    NICs by their MAC address."""
 
-    def __init__(self, comments: FileComments, domain: Domain, rules: Iterable[str]) -> None:
-        self._comments = comments
-        self._nics_on = Counter(nic.location.line or 0 for nic in domain.nics)
+    def __init__(self, comments: FileComments, rules: Iterable[str]) -> None:
+        self._file = comments.first
         self._by_rule: list[dict[_Key, tuple[int, Suppression]]] = []
-        near = [*comments.near_lines(self._nics_on, domain.location.line)]
         for rule in rules:
             first: dict[_Key, tuple[int, Suppression]] = {}
-            for number, entry in near:
+            for number, entry in enumerate(comments.entries):
                 if entry.covers(rule):
-                    first.setdefault(_Key(_line_of(entry), entry.mac), (number, entry))
+                    first.setdefault(_Key(*(entry.lines or (0, 0)), entry.mac), (number, entry))
             self._by_rule.append(first)
+        keys = {key[:2] for first in self._by_rule for key in first}
+        self._documents = sorted(lines for lines in keys if lines[0] != lines[1])
 
-    def on(self, line: int, mac: str) -> tuple[AcceptingComment, ...]:
-        """The comments for the NIC with this MAC address on a line. A comment that may mean another
-        NIC of its line is returned as invalid, and only where no other accepts the finding."""
-        keys = [_Key(at, whom) for at in (line, None) for whom in (None, mac)]
+    def added(self, nics: Iterable[NicSeen], domain: Domain) -> tuple[NicSeen, ...]:
+        """The NICs of a domain of this file, each with the comments that may accept a finding on
+        its MAC address."""
+        nics_on = Counter(nic.location.line or 0 for nic in domain.nics)
+        start = domain.location.line or 0
+        documents = [lines for lines in self._documents if lines[0] <= start <= lines[1]]
+        return tuple(
+            replace(nic, comments=self._on(nic, documents, nics_on[nic.location.line or 0]))
+            for nic in nics
+        )
+
+    def _on(
+        self, nic: NicSeen, documents: list[tuple[int, int]], nics_on_line: int
+    ) -> tuple[AcceptingComment, ...]:
+        """The comments for one NIC. One that may mean another NIC of its line is returned as
+        invalid, and only where no other accepts the finding."""
+        line = nic.location.line or 0
+        ranges = [(line, line), *documents]
+        keys = [_Key(*lines, mac) for lines in ranges for mac in (None, nic.mac)]
         found: dict[int, AcceptingComment] = {}
         for first in self._by_rule:
-            near = [(self._doubt(first[key][1]), *first[key]) for key in keys if key in first]
+            near = [(_doubt(key, nics_on_line), *first[key]) for key in keys if key in first]
             if near:
                 doubt, number, entry = min(near, key=lambda one: (bool(one[0]), one[1]))
                 found[number] = self._stored(entry, doubt)
         return tuple(found.values())
-
-    def _doubt(self, entry: Suppression) -> str:
-        """A sentence where an entry does not tell which NIC of its line it means; else empty."""
-        line = _line_of(entry)
-        if line is None or entry.mac is not None or self._nics_on[line] < 2:
-            return ""
-        number = self._nics_on[line]
-        return f"its line has {number} NICs: give each a line of its own, or add ; mac=…"
 
     def _stored(self, entry: Suppression, doubt: str) -> AcceptingComment:
         words = {
@@ -75,21 +86,23 @@ class MacComments:
         if doubt:
             words = {"problem": doubt}
         first, last = entry.lines or (0, 0)
-        place, of_file = entry.location, self._comments.first
+        place = entry.location
         return AcceptingComment(
             place.file or "",
             place.line or 0,
             first,
             last,
             tuple((name, text) for name, text in words.items() if text),
-            of_file.reporter,
-            of_file.settles,
+            self._file.reporter,
+            self._file.settles,
         )
 
 
-def _line_of(entry: Suppression) -> int | None:
-    first, last = entry.lines or (0, 0)
-    return first if first == last else None
+def _doubt(key: _Key, nics_on_line: int) -> str:
+    """A sentence where a comment does not tell which NIC of its line it means; else empty."""
+    if key.first != key.last or key.mac is not None or nics_on_line < 2:
+        return ""
+    return f"its line has {nics_on_line} NICs: give each a line of its own, or add ; mac=…"
 
 
 def _cut(text: str) -> str:

@@ -68,8 +68,9 @@ class Suppressor:
         self._live: dict[str, bool] = {}
         self._comments: FileComments | None = None
         """Of the file whose descriptions come now."""
-        self._of_nics: tuple[tuple[AcceptingComment, ...], FileComments] | None = None
-        """Of the domain whose NICs were stored last, whose file's other domains share them."""
+        self._of_nics: tuple[tuple[AcceptingComment, ...], MacComments] | None = None
+        """Of the domain whose NICs were stored last; other domains of its file have the same
+        tuple."""
         self._told: set[Location] = set()
         """Comments of which :meth:`accept` has told a doubt."""
         self._valid = tuple(
@@ -131,16 +132,11 @@ class Suppressor:
         its MAC address."""
         if not nics or not domain.comments:
             return nics
-        known, comments = self._of_nics or ((), None)
-        if comments is None or known is not domain.comments:
+        if self._of_nics is None or self._of_nics[0] is not domain.comments:
+            rules = [rule for rule in self._rules if self._compares(rule, "mac")]
             comments = FileComments(texts_of(domain), self._catalogue, self._today)
-            self._of_nics = domain.comments, comments
-        rules = [rule for rule in self._rules if self._compares(rule, "mac")]
-        found = MacComments(comments, domain, rules)
-        return tuple(
-            msgspec.structs.replace(nic, comments=found.on(nic.location.line or 0, nic.mac))
-            for nic in nics
-        )
+            self._of_nics = domain.comments, MacComments(comments, rules)
+        return self._of_nics[1].added(nics, domain)
 
     @property
     def usage(self) -> Usage:
