@@ -211,7 +211,9 @@ class AuditWork:
 
     def nics_to_compare(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
         """The records that tell NICs with one MAC address, where a selected rule compares them."""
-        return nics_seen(domain, target) if self._mac_auditor.has_rules else ()
+        if not self._mac_auditor.has_rules:
+            return ()
+        return self.suppressor.with_comments(nics_seen(domain, target), domain)
 
     def shared_macs(self, table: MacTable) -> Iterator[Audited]:
         """Findings on NICs that share a MAC address."""

@@ -45,7 +45,8 @@ class NicSeen(msgspec.Struct, frozen=True, array_like=True):
     has_name: bool = True
     """False: its guest has no name, and ``domain`` says so."""
     comments: tuple[AcceptingComment, ...] = ()
-    """Comments of its file that accept findings."""
+    """Comments of its file that accept findings on it: at most one for each rule that compares
+    NICs."""
 
     @property
     def label(self) -> str:

@@ -9,10 +9,12 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.remedy.works import work
+from vnicaudit.audit.judging.macs import encoded
 from vnicaudit.audit.reading.commented import with_comments
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.base.cpu_deadline import OutOfTime
+from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import Content, Item
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Image
@@ -456,3 +458,50 @@ def test_a_doubt_is_told_although_another_description_is_accepted(tmp_path: Path
     path.write_text(_SHARED_NIC)
     found, accepted = rules_of(audited(path))
     assert (found, accepted) == (["SUPP003", "VNIC071", "VNIC071"], ["VNIC071"])
+
+
+def _guest_of(macs: list[str], words: str) -> str:
+    nics = [_E1000.replace("{ source", f'{{ mac = {{ address = "{mac}" }}, source') for mac in macs]
+    text = _GUEST.replace("INTERFACES", ", ".join(nics))
+    return text.replace("suppress VNIC002 the first one", words)
+
+
+_MACS = ["52:54:00:aa:bb:01", "52:54:00:aa:bb:02"]
+
+
+@pytest.mark.parametrize(
+    ("words", "macs", "found"),
+    [
+        ("suppress VNIC016 the first one", _MACS, ["SUPP003", "VNIC016", "VNIC016"]),
+        ("suppress VNIC0 the first one", _MACS, ["SUPP003", "VNIC016", "VNIC016"]),
+        (f"suppress VNIC016 the first one; mac={_MACS[0]}", _MACS, ["VNIC016"]),
+        ("suppress VNIC016 the only one", _MACS[:1], []),
+    ],
+)
+def test_a_line_with_several_shared_addresses(
+    words: str, macs: list[str], found: list[str], tmp_path: Path
+) -> None:
+    """Each NIC is judged by itself when everything has been read."""
+    (tmp_path / "a.tf").write_text(_guest_of(macs, words))
+    other = _guest_of(macs, "see the wiki").replace('"web"', '"other"')
+    (tmp_path / "b.tf").write_text(other)
+    compared = [one for one in audited(tmp_path) if one.scope == "mac"]
+    rules, accepted = rules_of([one for one in compared if one.subject == "web"])
+    assert rules == found
+    assert accepted == ["VNIC016"] * (len(macs) - found.count("VNIC016"))
+
+
+@pytest.mark.parametrize("words", ["VNIC002 old", "VNIC016 lab", f"VNIC016 {'long ' * 300}"])
+def test_a_nic_is_stored_with_few_comments(words: str, tmp_path: Path) -> None:
+    """And the file's comments are not multiplied by its NICs."""
+    path = tmp_path / "a.tf"
+    path.write_text(comment(words) * 300 + _guest_of(_MACS, "see the wiki"))
+    made, content = work(), Content(path.read_bytes(), "f", "f")
+    sizes = [
+        len(nic.record)
+        for one in with_comments(INFRA_CODE.read(content), INFRA_CODE.comments, content)
+        if isinstance(one, Domain)
+        for nic in encoded(made.nics_to_compare(one, "f"))
+    ]
+    assert len(sizes) == 2
+    assert max(sizes) < 1200

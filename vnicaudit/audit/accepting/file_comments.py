@@ -33,10 +33,10 @@ class FileComments:
         reported once, and none of them as unused."""
         self.undecided: set[str] = set()
         """Rules that could not be judged on one of the descriptions."""
-        self._first = texts.comments[0]
-        self.from_first = self._first.reporter
+        self.first = texts.comments[0]
+        self.from_first = self.first.reporter
         """The first description of the file was judged, and not only later ones."""
-        is_one = self._first.reporter and self._first.settles
+        is_one = self.first.reporter and self.first.settles
         self.about: Ref = texts.about if is_one else ConfigRef()
         """The description that findings about comments name; the file, where it has several."""
         self._on_line: dict[int, list[int]] = {}
@@ -59,7 +59,7 @@ class FileComments:
     def is_of(self, comments: tuple[AcceptingComment, ...]) -> bool:
         """True where these are the comments of a further description of the file."""
         first = comments[0]
-        return (first.file, first.line) == (self._first.file, self._first.line)
+        return (first.file, first.line) == (self.first.file, self.first.line)
 
     def near(
         self, findings: Iterable[Finding], start: int | None

@@ -16,12 +16,16 @@ import msgspec
 
 from vnicaudit.audit.accepting import stale
 from vnicaudit.audit.accepting.file_comments import FileComments
+from vnicaudit.audit.accepting.mac_comments import MacComments
 from vnicaudit.audit.accepting.own_entries import OwnEntries, OwnTexts, texts_of
 from vnicaudit.audit.accepting.suppression import SubjectIdentity, Suppression
 from vnicaudit.audit.judging import macs
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
+from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Finding
+from vnicaudit.model.location import Location
+from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.refs import ConfigRef, DomainRef, FlavorRef, ImageRef, NicRef, Ref, mac_of
 from vnicaudit.model.report import Audited, Suppressed
 from vnicaudit.model.server import CloudServer
@@ -64,6 +68,11 @@ class Suppressor:
         self._live: dict[str, bool] = {}
         self._comments: FileComments | None = None
         """Of the file whose descriptions come now."""
+        self._of_nics: tuple[tuple[AcceptingComment, ...], MacComments] | None = None
+        """Of the domain whose NICs were stored last; other domains of its file have the same
+        tuple."""
+        self._told: set[Location] = set()
+        """Comments of which :meth:`accept` has told a doubt."""
         self._valid = tuple(
             (index, entry)
             for index, entry in enumerate(settings)
@@ -95,14 +104,39 @@ class Suppressor:
     def accept(self, audited: Audited, own: OwnTexts) -> Audited:
         """A judgement on several domains or nodes, which came when they had been judged: with what
         these texts accept moved to ``suppressed``. What is wrong with those entries was said
-        before."""
+        before, except where a comment does not tell which finding of its line it means: that is
+        added once for each comment."""
         if not own or not audited.findings:
             return audited
         valid = [*enumerate(OwnEntries(own, self._catalogue, self._today).entries)]
+        doubts: list[Finding] = []
         if own.comments:
             comments = FileComments(own, self._catalogue, self._today)
-            valid.extend(comments.near(audited.findings, own.start))
-        return _moved(audited, tuple(valid), _unnoted, None)
+            if audited.scope == "mac":  # of those that with_comments() stores, no others are invalid
+                doubts.extend(comments.problems)
+            for number, entry in comments.near(audited.findings, own.start):
+                if doubt := _doubt(entry, audited, None):
+                    place = entry.location
+                    doubts.append(stale.invalid(doubt, comments.about, place, "comment"))
+                else:
+                    valid.append((number, entry))
+        audited = _moved(audited, tuple(valid), _unnoted, None)
+        new = [one for one in doubts if one.location not in self._told]
+        if not new or not audited.findings:
+            return audited
+        self._told.update(one.location for one in new)
+        return msgspec.structs.replace(audited, findings=(*audited.findings, *new))
+
+    def with_comments(self, nics: tuple[NicSeen, ...], domain: Domain) -> tuple[NicSeen, ...]:
+        """The NICs of a domain, each with the comments of its file that may accept a finding on
+        its MAC address."""
+        if not nics or not domain.comments:
+            return nics
+        if self._of_nics is None or self._of_nics[0] is not domain.comments:
+            rules = [rule for rule in self._rules if self._compares(rule, "mac")]
+            comments = FileComments(texts_of(domain), self._catalogue, self._today)
+            self._of_nics = domain.comments, MacComments(comments, rules)
+        return self._of_nics[1].added(nics, domain)
 
     @property
     def usage(self) -> Usage:

@@ -19,7 +19,6 @@ from vnicaudit.audit.judging.judgement import FindingCollector, ask, finding_of
 from vnicaudit.base.identifiers import bare_uuid
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model import rule
-from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.macs import NicSeen
@@ -42,7 +41,8 @@ _ZERO = "00:00:00:00:00:00"
 
 
 def nics_seen(domain: Domain, target: str) -> tuple[NicSeen, ...]:
-    """The records by which a domain's NICs are compared with all others."""
+    """The records by which a domain's NICs are compared with all others, without the comments of
+    its file."""
     found = [(nic, mac) for nic in domain.nics if nic.mac and (mac := _normal(nic.mac))]
     if not found:
         return ()
@@ -206,14 +206,7 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
         identity_parts(domain, nic),
         domain.suppressions,
         domain.has_name,
-        domain.comments and _comments_on(domain, nic),
     )
-
-
-def _comments_on(domain: Domain, nic: Nic) -> tuple[AcceptingComment, ...]:
-    """The comments of its file that may be about a NIC: each NIC is stored by itself."""
-    line = nic.location.line or 0
-    return tuple(one for one in domain.comments if one.first <= line <= one.last)
 
 
 def _normal(mac: str) -> str | None:

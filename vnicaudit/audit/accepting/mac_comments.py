@@ -1,0 +1,109 @@
+"""The comments of a file that are stored with each NIC, for findings on shared MAC addresses.
+
+NICs are compared when everything has been read, and each is stored by itself. So that a file costs
+no more than its NICs, a NIC has at most one comment for each rule that compares NICs, with a reason
+of bounded length.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.accepting.file_comments import FileComments
+from vnicaudit.audit.accepting.suppression import Suppression
+from vnicaudit.model.accepting import AcceptingComment
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.macs import NicSeen
+
+_LONGEST = 500
+"""Characters of a reason and of an owner that are stored with a NIC."""
+
+
+class _Key(NamedTuple):
+    """What a comment is about: NICs on the lines ``first`` to ``last`` with a MAC address (None:
+    any)."""
+
+    first: int
+    last: int
+    mac: str | None
+
+
+class MacComments:
+    """The comments of a file for the NICs of its domains. ``rules``: those of this run that compare
+    NICs by their MAC address."""
+
+    def __init__(self, comments: FileComments, rules: Iterable[str]) -> None:
+        self._file = comments.first
+        self._by_rule: list[dict[_Key, tuple[int, Suppression]]] = []
+        for rule in rules:
+            first: dict[_Key, tuple[int, Suppression]] = {}
+            for number, entry in enumerate(comments.entries):
+                if entry.covers(rule):
+                    first.setdefault(_Key(*(entry.lines or (0, 0)), entry.mac), (number, entry))
+            self._by_rule.append(first)
+        keys = {key[:2] for first in self._by_rule for key in first}
+        self._documents = sorted(lines for lines in keys if lines[0] != lines[1])
+
+    def added(self, nics: Iterable[NicSeen], domain: Domain) -> tuple[NicSeen, ...]:
+        """The NICs of a domain of this file, each with the comments that may accept a finding on
+        its MAC address."""
+        nics_on = Counter(nic.location.line or 0 for nic in domain.nics)
+        start = domain.location.line or 0
+        documents = [lines for lines in self._documents if lines[0] <= start <= lines[1]]
+        return tuple(
+            replace(nic, comments=self._on(nic, documents, nics_on[nic.location.line or 0]))
+            for nic in nics
+        )
+
+    def _on(
+        self, nic: NicSeen, documents: list[tuple[int, int]], nics_on_line: int
+    ) -> tuple[AcceptingComment, ...]:
+        """The comments for one NIC. One that may mean another NIC of its line is returned as
+        invalid, and only where no other accepts the finding."""
+        line = nic.location.line or 0
+        ranges = [(line, line), *documents]
+        keys = [_Key(*lines, mac) for lines in ranges for mac in (None, nic.mac)]
+        found: dict[int, AcceptingComment] = {}
+        for first in self._by_rule:
+            near = [(_doubt(key, nics_on_line), *first[key]) for key in keys if key in first]
+            if near:
+                doubt, number, entry = min(near, key=lambda one: (bool(one[0]), one[1]))
+                found[number] = self._stored(entry, doubt)
+        return tuple(found.values())
+
+    def _stored(self, entry: Suppression, doubt: str) -> AcceptingComment:
+        words = {
+            "rule": entry.rule,
+            "reason": _cut(entry.reason),
+            "owner": _cut(entry.owner or ""),
+            "until": "" if entry.until is None else entry.until.isoformat(),
+            "mac": entry.mac or "",
+        }
+        if doubt:
+            words = {"problem": doubt}
+        first, last = entry.lines or (0, 0)
+        place = entry.location
+        return AcceptingComment(
+            place.file or "",
+            place.line or 0,
+            first,
+            last,
+            tuple((name, text) for name, text in words.items() if text),
+            self._file.reporter,
+            self._file.settles,
+        )
+
+
+def _doubt(key: _Key, nics_on_line: int) -> str:
+    """A sentence where a comment does not tell which NIC of its line it means; else empty."""
+    if key.first != key.last or key.mac is not None or nics_on_line < 2:
+        return ""
+    return f"its line has {nics_on_line} NICs: give each a line of its own, or add ; mac=…"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
