@@ -10,6 +10,7 @@ from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from tests.history.plain_model import Interval, NicInterval, PlainHistory
 from tests.history.test_random_audits import Fleet
 from vnicaudit.history.history import History
+from vnicaudit.history.transitions import nic_key
 
 Told = set[tuple[str, str, str]]
 CHANGES = ("changed", "suppressed", "unsuppressed")
@@ -121,3 +122,9 @@ def test_nics_with_one_address_are_told_each(history: History) -> None:
     ]  # fmt: skip
     assert [nic.state for nic in history.drift("a2", "a3").nics] == ["gone"]
     assert sorted(nic.state for nic in history.drift("a1", "a3").nics) == ["changed", "gone"]
+
+
+def test_the_key_of_a_nic_has_its_index_where_it_has_no_address() -> None:
+    mac = "52:54:00:00:00:01"
+    assert nic_key(b"uuid", "vm1", mac, 3) == (b"uuid", mac, 0)
+    assert nic_key(None, "vm1", None, 3) == ("vm1", None, 3)

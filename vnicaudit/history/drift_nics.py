@@ -23,7 +23,7 @@ from vnicaudit.history.drift_sides import (
 from vnicaudit.history.known import chunks
 from vnicaudit.history.rows import NicFacts, uuid_text
 from vnicaudit.history.tables import nic
-from vnicaudit.history.transitions import COMPARED, Value, changed_values
+from vnicaudit.history.transitions import COMPARED, Value, changed_values, nic_key
 from vnicaudit.model.history import NicRecord
 
 _PLACES = {name: place for place, name in enumerate(NicFacts._fields)}
@@ -63,7 +63,7 @@ def _keys(
     rows = chain.from_iterable(connection.execute(query).partitions(AT_ONCE))
     for number, host, uuid, domain, mac, index in rows:
         if host in pair.hosts:
-            yield number, (host, uuid or domain, mac, index if mac is None else 0)
+            yield number, (host, *nic_key(uuid, domain, mac, index))
 
 
 def _changed(connection: Connection, pair: AuditPair, paired: Pairing) -> Iterator[NicRecord]:
