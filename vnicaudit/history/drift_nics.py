@@ -29,7 +29,7 @@ from vnicaudit.model.history import NicRecord
 
 _PLACES = {name: place for place, name in enumerate(NicFacts._fields)}
 _MOST_JOINED = 4
-"""Pairs of intervals with one MAC address that the database joins, for each pair that is compared."""
+"""Joined intervals of one MAC address, for each pair that is compared: more are fetched by id."""
 _Addresses = defaultdict["str | None", int]
 Changes = dict[str, tuple[str | int | None, str | int | None]]
 
