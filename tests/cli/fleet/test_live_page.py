@@ -21,8 +21,8 @@ FoundOn = tuple[FleetHost, list[KnownFinding]]
 
 
 def _stored(folder: Path, *, kept: int) -> SpoolFolder:
-    """The folder of a state with one audit of all hosts. ``kept``: each host whose number that
-    divides has its reading there."""
+    """The folder of a state with one audit of all hosts. ``kept``: one host in so many has
+    its reading there."""
     readings = []
     for number, one in enumerate(HOSTS):
         nic = TestNic(f"52:54:00:00:00:{number:02x}", "e1000", frozenset({"TEST01"}))

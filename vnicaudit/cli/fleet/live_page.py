@@ -42,7 +42,7 @@ _MOST_NOTES = 2000
 _HOSTS_AT_ONCE = 64
 """Hosts about which the history is asked together."""
 _KEPT_AT_ONCE = 8
-"""Kept readings that are in memory together: one is a megabyte for a large host."""
+"""Kept readings that are in memory together."""
 
 
 def history_page(state: FleetState, gains: Sequence[MeasuredGain], folder: SpoolFolder) -> bytes:
@@ -56,7 +56,7 @@ class _HeldHost(NamedTuple):
 
     host: FleetHost
     marks: Mapping[str, FindingMark]
-    kept: HostReading | None
+    stored: HostReading | None
     whole: HostReading | None
 
 
@@ -132,10 +132,10 @@ class _LivePage:
         held: list[_HeldHost] = []
         kept_readings = 0
         for host, marks in self._state.marks_on(hosts):
-            kept = self._readings.of(host)
-            whole = None if kept is None else kept_reading(kept, host, marks)
-            held.append(_HeldHost(host, marks, kept, whole))
-            kept_readings += kept is not None
+            stored = self._readings.of(host)
+            whole = None if stored is None else kept_reading(stored, host, marks)
+            held.append(_HeldHost(host, marks, stored, whole))
+            kept_readings += stored is not None
             if len(held) >= _HOSTS_AT_ONCE or kept_readings >= _KEPT_AT_ONCE:
                 yield from self._completed(held)
                 held, kept_readings = [], 0
@@ -147,11 +147,11 @@ class _LivePage:
         """All that is known of these hosts: the kept reading, and where that is not all, what the
         history has."""
         known = self._state.open_on([one.host for one in held if one.whole is None])
-        for host, marks, kept, whole in held:
+        for host, marks, stored, whole in held:
             if whole is None:
                 _host, findings = next(known)
                 nics = partial(self._state.nics, host)
-                yield host, marks, merged_reading(host, findings, kept, nics)
+                yield host, marks, merged_reading(host, findings, stored, nics)
             else:
                 yield host, marks, whole
 
