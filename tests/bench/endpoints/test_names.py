@@ -67,5 +67,5 @@ def test_none() -> None:
 
 
 def test_a_name_of_the_peer_itself() -> None:
-    with pytest.raises(UsageError, match=r"'web01' is 127\.0\.1\.1, that end itself"):
+    with pytest.raises(UsageError, match=r"'web01' is 127\.0\.1\.1, which is that end itself"):
         resolved("127.0.1.1 STREAM web01\n")

@@ -153,7 +153,7 @@ def test_a_lost_peer_leaves_no_server(ends: Ends) -> None:
 
 def test_a_missing_iperf3_is_told(ends: Ends) -> None:
     as_here(ends.peer).environment["PATH"] = "/nonexistent"
-    with pytest.raises(EndpointError, match="peer: iperf3 does not run there"):
+    with pytest.raises(EndpointError, match="peer: iperf3 cannot be run there"):
         iperf3.measure(workload(), ends)
 
 

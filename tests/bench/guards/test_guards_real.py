@@ -27,7 +27,7 @@ def ends() -> Iterator[Ends]:
     ("name", "program", "detail"),
     [
         ("ping", "ping", "127.0.0.1: 10 of 10 answered, mean "),
-        ("path_mtu", "ping", "1500 B: 3 of 3 passed"),
+        ("path_mtu", "ping", "1500 B: 3 of 3 got through"),
         ("addresses", "ip", "still there: "),
     ],
 )

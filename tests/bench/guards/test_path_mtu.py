@@ -48,7 +48,7 @@ def test_any_text_is_read_or_refused(noise: str) -> None:
 def test_the_declared_size_passes() -> None:
     peer = Canned(ping=recorded(FULL))
     rail = path_mtu.after(ends(peer=peer), WAY, path_mtu.before(ends(peer=peer), WAY))
-    assert (rail.verdict, rail.detail) == ("ok", "1500 B: 3 of 3 passed")
+    assert (rail.verdict, rail.detail) == ("ok", "1500 B: 3 of 3 got through")
     assert peer.commands[-1][-5:] == ("-M", "do", "-s", "1472", "192.0.2.2")
 
 
@@ -103,7 +103,7 @@ def test_without_a_declared_mtu_it_is_the_one_that_was_found() -> None:
     peer = Canned(ping=recorded(FULL), tracepath=recorded("tracepath/20221126-mtu1400.txt"))
     kept = path_mtu.before(ends(peer=peer), UNDECLARED)
     rail = path_mtu.after(ends(peer=peer), UNDECLARED, kept)
-    assert (rail.verdict, rail.detail) == ("ok", "1400 B: 3 of 3 passed")
+    assert (rail.verdict, rail.detail) == ("ok", "1400 B: 3 of 3 got through")
     assert "1372" in peer.commands[-1]
 
 

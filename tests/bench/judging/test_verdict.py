@@ -162,7 +162,9 @@ def test_where_nothing_was_changed_nothing_is_done(design: Design) -> None:
 def test_single_flip_is_labelled() -> None:
     found = decide([comparison("improved")], Terms(design="single-flip"))
     assert found.action == "keep"
-    assert found.reasons[-1].startswith("single flip: all runs before came first")
+    assert found.reasons[-1].startswith(
+        "single flip: all runs before the change, then all runs after it"
+    )
 
 
 def test_a_fall_that_is_not_proven_is_told_and_nothing_is_kept_for_having_none() -> None:

@@ -278,7 +278,7 @@ def test_a_load_that_keeps_taking_another_nic_ends_it(tmp_path: Path) -> None:
         NicBytes("peer", "lo", 9 * 10**8, is_subject=False),
     )
     one, kept = collecting(tmp_path, profile(), Told(), engine)
-    with pytest.raises(EndpointError, match="lo 900 MB, but eth0"):
+    with pytest.raises(EndpointError, match="lo 900 MB, but only 3 B through eth0"):
         one.collect(slots(9), {"a": opened(watching=watching)}, go_on)
     found = list(kept.samples())
     assert [each.invalid_by for each in found] == [("wrong-path",)] * 6

@@ -204,7 +204,10 @@ class TestExplain:
         )
         result = inside("explain", TARGET, "nova.conf", "--nic", MAC.format(32))
         text = " ".join(result.stdout.split())
-        assert "nova.conf of cmp1 not known: nova.conf of cmp1.example is not this host's" in text
+        assert (
+            "nova.conf of cmp1 not known: nova.conf of cmp1.example is not for this host (cmp1)"
+            in text
+        )
         header = result.stdout.splitlines()[1]
         assert header == f"  server web-2  {UUID.format(2)}  project project-1  host cmp1"
 

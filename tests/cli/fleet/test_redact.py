@@ -49,7 +49,7 @@ def test_no_name_comes_through(site: Path) -> None:
         words += ["--format", name, "--output", str(path)]
     result = inside(*words, cwd=site)
     assert result.returncode == 4
-    assert "is named as" in result.stderr
+    assert "is already named as" in result.stderr
     assert "matches no host or group" in result.stderr
     assert "Looked at limit" in result.stderr
     texts = {name: unpacked(path.read_text()) for name, path in outputs.items()}

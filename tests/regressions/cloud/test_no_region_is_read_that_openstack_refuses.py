@@ -79,7 +79,9 @@ def test_what_the_variables_say_is_one_region(
     monkeypatch.setenv("OS_USERNAME", "admin")
     monkeypatch.setenv("OS_PASSWORD", "x")
     monkeypatch.setenv("OS_REGION_NAME", "RegionOne")
-    with pytest.raises(TargetError, match="OS_REGION_NAME is RegionOne, and openstack itself"):
+    with pytest.raises(
+        TargetError, match="OS_REGION_NAME is RegionOne, and openstack then accepts no other"
+    ):
         connect("envvars/RegionTwo", deadline=30)
 
 

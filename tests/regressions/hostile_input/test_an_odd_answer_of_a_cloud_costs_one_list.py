@@ -116,6 +116,6 @@ def test_a_flavor_with_an_odd_swap_is_an_answer_that_fails(cloud: FakeCloud) -> 
     odd = b'{"flavor": {"id": "m1", "name": "m1", "ram": 1, "vcpus": 1, "disk": 1, "swap": "x"}}'
     with (
         answering(cloud, "GET", "/compute/v2.1/flavors/m1", Reply(200, odd)),
-        pytest.raises(ActionError, match="of flavor m1 is none: swap"),
+        pytest.raises(ActionError, match="for flavor m1 is invalid: swap"),
     ):
         orders.copy_flavor("m1", "m2", "new", {})

@@ -111,7 +111,7 @@ def test_one_that_moved_is_named_with_its_new_host(
     run_id = runs(str(world.folder))[-1].id
     run(["runs", "--verify", run_id, "--state", str(world.folder)], world.wiring)
     out = capsys.readouterr().out
-    assert f"it is on {OTHER} now" in out
+    assert f"it is now on {OTHER}:" in out
     assert NOWHERE in out
 
 

@@ -141,7 +141,7 @@ def test_the_way_over_an_edit_of_a_file_is_told_and_goes(here: Path, capsys: Cap
     told = capsys.readouterr().err
     path = here / "a.xml"
     words = f"rollback {first} --restore --domain {path} --state 'my state'"
-    assert f"put back as a whole: vnicaudit {words}\n" in told
+    assert f"restore the whole original: vnicaudit {words}\n" in told
     assert run([*shlex.split(words), "--yes"]) == 0
     assert path.read_text() == E1000
 
