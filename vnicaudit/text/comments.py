@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice
-from os.path import commonprefix
 from typing import Literal, NamedTuple
 
 from vnicaudit.base.wording import shortened
@@ -144,8 +143,8 @@ def _entry(match: re.Match[str] | None) -> _Entry:
 def _is_misspelt(word: str) -> bool:
     """True for ``suppress`` itself, and for what becomes it when one letter is inserted, deleted or
     replaced, or when two neighbours are swapped. Other words are of comments on other things."""
-    same = len(commonprefix((word, _WORD)))
-    rest, right = word[same:], _WORD[same:]
-    same = len(commonprefix((rest[::-1], right[::-1])))
-    rest, right = rest[: len(rest) - same], right[: len(right) - same]
-    return max(len(rest), len(right)) <= 1 or (len(rest) == 2 and rest[::-1] == right)
+    pairs = enumerate(zip(word, _WORD, strict=False))
+    at = next((at for at, (one, other) in pairs if one != other), min(len(word), len(_WORD)))
+    rest, right = word[at:], _WORD[at:]
+    swapped = right[1:2] + right[:1] + right[2:]
+    return rest == swapped or rest == right[1:] or rest[1:] in (right, right[1:])

@@ -23,9 +23,9 @@ _LONGEST = 500
 """Characters of a reason and of an owner that are stored with a NIC."""
 
 
-class _Key(NamedTuple):
-    """What a comment is about: NICs on the lines ``first`` to ``last`` with a MAC address (None:
-    any)."""
+class _NicsMeant(NamedTuple):
+    """The NICs that a comment is for: those on the lines ``first`` to ``last`` with a MAC address
+    (None: with any)."""
 
     first: int
     last: int
@@ -38,12 +38,14 @@ class MacComments:
 
     def __init__(self, comments: FileComments, rules: Iterable[str]) -> None:
         self._file = comments.first
-        self._by_rule: list[dict[_Key, tuple[int, Suppression]]] = []
+        self._by_rule: list[dict[_NicsMeant, tuple[int, Suppression]]] = []
         for rule in rules:
-            first: dict[_Key, tuple[int, Suppression]] = {}
+            first: dict[_NicsMeant, tuple[int, Suppression]] = {}
             for number, entry in enumerate(comments.entries):
                 if entry.covers(rule):
-                    first.setdefault(_Key(*(entry.lines or (0, 0)), entry.mac), (number, entry))
+                    first.setdefault(
+                        _NicsMeant(*(entry.lines or (0, 0)), entry.mac), (number, entry)
+                    )
             self._by_rule.append(first)
         keys = {key[:2] for first in self._by_rule for key in first}
         self._documents = sorted(lines for lines in keys if lines[0] != lines[1])
@@ -66,7 +68,7 @@ class MacComments:
         invalid, and only where no other accepts the finding."""
         line = nic.location.line or 0
         ranges = [(line, line), *documents]
-        keys = [_Key(*lines, mac) for lines in ranges for mac in (None, nic.mac)]
+        keys = [_NicsMeant(*lines, mac) for lines in ranges for mac in (None, nic.mac)]
         found: dict[int, AcceptingComment] = {}
         for first in self._by_rule:
             near = [(_doubt(key, nics_on_line), *first[key]) for key in keys if key in first]
@@ -98,7 +100,7 @@ class MacComments:
         )
 
 
-def _doubt(key: _Key, nics_on_line: int) -> str:
+def _doubt(key: _NicsMeant, nics_on_line: int) -> str:
     """A sentence where a comment does not tell which NIC of its line it means; else empty."""
     if key.first != key.last or key.mac is not None or nics_on_line < 2:
         return ""

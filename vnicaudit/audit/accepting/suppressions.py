@@ -112,7 +112,7 @@ class Suppressor:
         doubts: list[Finding] = []
         if own.comments:
             comments = FileComments(own, self._catalogue, self._today)
-            if audited.scope == "mac":  # of those that with_comments() stores, no others are invalid
+            if audited.scope == "mac":  # with_comments() stores no others that are invalid
                 doubts.extend(comments.problems)
             for number, entry in comments.near(audited.findings, own.start):
                 if doubt := _doubt(entry, audited, None):
