@@ -60,6 +60,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         _import_share(session.config)
         return (yield)
     finally:
+        gc.collect()
         gc.freeze()
         gc.enable()
 

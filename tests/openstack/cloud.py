@@ -88,9 +88,13 @@ class Cloud:
         """The rows that the cloud's database answers."""
         return self.machine.sql(statement)
 
-    def _configure(self, text: str) -> None:
+    def wait_for_deletions(self) -> None:
+        """Return when Nova is deleting no server."""
         deleted = "select uuid from nova.instances where deleted=0 and task_state='deleting'"
         wait_for(lambda: not self.sql(deleted), "nothing is being deleted")
+
+    def _configure(self, text: str) -> None:
+        self.wait_for_deletions()
         self.nova_conf.write_text(text)
         self.machine.stop("nova-compute")
         self.start_compute()

@@ -44,7 +44,9 @@ def legacy(cloud: Cloud) -> Iterator[Server]:
 
 
 def audit(cloud: Cloud, *targets: str, env: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The report, as JSON, of targets that were read in full."""
+    """The report, as JSON, of targets that were read in full. A server of the test before that is
+    half gone would be read in part."""
+    cloud.wait_for_deletions()
     ran = cloud.vnicaudit("audit", *targets, "--format", "json", env=env)
     assert ran.returncode in (0, 1), ran.stderr + ran.stdout
     report: dict[str, Any] = json.loads(ran.stdout)

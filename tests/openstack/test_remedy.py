@@ -87,7 +87,7 @@ def test_a_server_in_the_wrong_state_is_refused(
     cloud.api.compute.pause_server(one.id)
     one.wait("PAUSED")
     said = remedy.apply(plan, code=5)
-    assert "it is locked (its owner's): ask who did that" in said
+    assert "it is locked (its owner's): ask who locked it" in said
     assert "it is PAUSED, neither running nor off" in remedy.last()["message"]
     assert remedy.last()["outcome"] == "refused"
     assert one.record.status == "PAUSED"

@@ -19,7 +19,12 @@ def nic_in(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("model", "machine", "back_by"), [("rtl8139", "pc", "restart"), ("e1000", "q35", "next-boot")]
+    ("model", "machine", "back_by"),
+    [
+        ("rtl8139", "pc", "restart"),
+        ("e1000", "q35", "next-boot"),
+        pytest.param("e1000", "q35", "restart", marks=pytest.mark.long),
+    ],
 )
 def test_next_boot_then_restart_and_back(
     x86_guest: GuestFactory, remedy: Remedy, model: str, machine: str, back_by: str

@@ -111,7 +111,7 @@ def _does_not_shut_down(boot: Booting, remedy: Remedy) -> None:
         guest.wait_for_dns()
         before, pid = definition(guest), guest.pid
         plan = remedy.plan(guest)
-        words = ("--mode", "restart", "--guest-deadline", "8", "--deadline", "5")
+        words = ("--mode", "restart", "--guest-deadline", "8", "--deadline", "30")
 
         said = remedy.apply(plan, *words, code=5)
         assert "shutting down through its agent" in said

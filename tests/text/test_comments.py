@@ -73,6 +73,34 @@ def test_lines(text: str, form: Form, lines: dict[str, tuple[int, int, int]], en
     assert {dict(one.entry)["rule"]: one[:3] for one in found} == lines
 
 
+@pytest.mark.parametrize("end", ["\r", "\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: 1\n# vnicaudit: suppress V1 r{end}b: 2\n",
+        "a: 1\n# before{end} # vnicaudit: suppress V1 r\nb: 2\n",
+        "a: 1 # vnicaudit: suppress V1 r{end}b: 2\n",
+        "a: 1\n# before{end}b: 2 # vnicaudit: suppress V1 r\n",
+    ],
+)
+def test_a_comment_beside_another_line_break_accepts_nothing_and_is_told(
+    text: str, end: str
+) -> None:
+    """To some readers of YAML the line ends there, and another begins."""
+    (found,) = accepting_comments(text.format(end=end), "yaml")
+    assert "another line break" in dict(found.entry)["problem"]
+
+
+def test_a_comment_above_a_directive_of_yaml_is_at_the_top() -> None:
+    (found,) = accepting_comments("# vnicaudit: suppress V1 r\n%YAML 1.2\n---\na: 1\n", "yaml")
+    assert found[:3] == (1, 0, LAST)
+
+
+def test_in_code_a_comment_needs_no_blank_before_it() -> None:
+    (found,) = accepting_comments("x = 1\ny = 2# vnicaudit: suppress V1 r\n", "code")
+    assert found[:3] == (2, 2, 2)
+
+
 def test_what_stands_in_a_text_is_no_comment() -> None:
     broken = _TEXTS.index("e: [")
     for text in (_TEXTS[:broken], _TEXTS[:broken] + "---\n" + _TEXTS[broken:]):

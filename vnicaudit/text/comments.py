@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Literal, NamedTuple
 
-from vnicaudit.base.wording import shortened
+from vnicaudit.base.wording import closest, shortened
 
 MARK = "vnicaudit:"
 """In every comment that accepts findings."""
@@ -30,12 +30,23 @@ _WORD = "suppress"
 _ENTRY = r"[ \t]*vnicaudit:[ \t]*(\S+)(?:[ \t]+|(?=\s)|$)(.*)"
 _ALONE = re.compile(r"[ \t]*[#;]" + _ENTRY)
 _MARKER = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
-_BEHIND = re.compile(r"[ \t]#" + _ENTRY)
+_BEHIND: dict[Form, re.Pattern[str]] = {
+    "yaml": re.compile(r"[ \t]#" + _ENTRY), "code": re.compile(r"(?<!#)#" + _ENTRY),
+}  # fmt: skip
 _COMMENTS: dict[Form, tuple[str, ...]] = {
     "ini": ("#", ";"), "flags": ("#",), "yaml": ("#",), "code": ("#",),
 }  # fmt: skip
 _SETTINGS = ("until", "owner", "mac")
-_LOOKS_SET = re.compile(r"\b(?:until|owner|mac)\s*(?:=|:\s*\d)", re.IGNORECASE)
+_LONGEST = 20
+_MEANT_SO = (*_SETTINGS, "expires", "expiry", "till")
+"""Names that settings are given; one that is like them is no part of a reason."""
+_LOOKS_SET = re.compile(
+    r"\b(?:until|owner|mac)\s*(?:=|:\s*\d)|\b(?:until+|till?|expires?)\W{0,3}\d{4}-\d",
+    re.IGNORECASE,
+)
+_OTHER_ENDS = ("\r", "\x85", "\u2028", "\u2029")
+"""Some readers end a line there, YAML 1.1 (section 5.4) at all of them."""
+_BROKEN = (("problem", "a carriage return or another line break stands in the middle of its line"),)
 
 
 _Entry = tuple[tuple[str, str], ...]
@@ -60,7 +71,7 @@ def reason_and_settings(text: str) -> dict[str, str]:
     while len(pieces) > 1:
         name, equals, value = pieces[-1].partition("=")
         name = name.strip().lower()
-        if not equals or name not in _SETTINGS:
+        if not equals or not _is_meant_so(name):
             break
         settings[name] = value.strip()
         pieces.pop()
@@ -68,6 +79,11 @@ def reason_and_settings(text: str) -> dict[str, str]:
     if match := _LOOKS_SET.search(reason):
         settings["until"] = reason[match.start() :]
     return {"reason": reason, **settings}
+
+
+def _is_meant_so(name: str) -> bool:
+    """True for the name of a setting, also where it is misspelt: that is told then."""
+    return name in _SETTINGS or (len(name) <= _LONGEST and bool(closest(name, _MEANT_SO)))
 
 
 def accepting_comments(text: str, form: Form) -> tuple[CommentEntry, ...]:
@@ -95,7 +111,7 @@ class _CommentWalk:
             # indented in an INI file, it is part of the value above
             text = line.rstrip() if self._form == "ini" else line.strip()
             if text.startswith(_COMMENTS[self._form]):
-                if entry := _entry(_ALONE.match(line)):
+                if entry := _entry(_ALONE.match(line)) or _broken(line):
                     self._waiting.append((number, entry))
             elif self._form == "yaml" and _MARKER.match(line):
                 if not self._at_top:
@@ -103,7 +119,7 @@ class _CommentWalk:
                     self._first = number
                 if text[3:].lstrip()[:1] not in ("", "#"):
                     yield from self._of_line(number, line)
-            elif text:
+            elif text and not (self._form == "yaml" and self._at_top and text.startswith("%")):
                 yield from self._of_line(number, line)
         yield from self._of_document(LAST)
 
@@ -113,7 +129,8 @@ class _CommentWalk:
         else:
             yield from (CommentEntry(at, number, number, one) for at, one in self._waiting)
         self._waiting = []
-        if self._form in ("yaml", "code") and (entry := _entry(_BEHIND.search(line))):
+        behind = _BEHIND.get(self._form)
+        if behind is not None and (entry := _entry(behind.search(line)) or _broken(line)):
             yield CommentEntry(number, number, number, entry)
 
     def _of_document(self, last: int) -> Iterator[CommentEntry]:
@@ -125,6 +142,11 @@ class _CommentWalk:
         self._top, self._at_top = [], True
 
 
+def _broken(line: str) -> _Entry:
+    """For a comment that something before it separates from its line."""
+    return _BROKEN if MARK in line and any(end in line.rstrip() for end in _OTHER_ENDS) else ()
+
+
 def _entry(match: re.Match[str] | None) -> _Entry:
     """The words of a comment by their kind; empty where it is about something else."""
     if match is None:
@@ -134,8 +156,8 @@ def _entry(match: re.Match[str] | None) -> _Entry:
         if not _is_misspelt(word.rstrip(":").lower()):
             return ()
         return (("problem", f"unknown word {shortened(word)!r}; write 'suppress'"),)
-    if "\r" in text:  # to some it ends the line, and what stands behind it is no comment
-        return (("problem", "a carriage return stands in the middle of its line"),)
+    if any(end in text for end in _OTHER_ENDS):  # what stands behind it may be no comment
+        return _BROKEN
     rule, _, rest = text.partition(" ")
     return tuple({"rule": rule.rstrip(":"), **reason_and_settings(rest)}.items())
 
@@ -143,8 +165,13 @@ def _entry(match: re.Match[str] | None) -> _Entry:
 def _is_misspelt(word: str) -> bool:
     """True for ``suppress`` itself, and for what becomes it when one letter is inserted, deleted or
     replaced, or when two neighbours are swapped. Other words are of comments on other things."""
-    pairs = enumerate(zip(word, _WORD, strict=False))
-    at = next((at for at, (one, other) in pairs if one != other), min(len(word), len(_WORD)))
-    rest, right = word[at:], _WORD[at:]
-    swapped = right[1:2] + right[:1] + right[2:]
-    return rest == swapped or rest == right[1:] or rest[1:] in (right, right[1:])
+    same = _equal_at_start(word, _WORD)
+    rest, right = word[same:], _WORD[same:]
+    same = _equal_at_start(rest[::-1], right[::-1])
+    rest, right = rest[: len(rest) - same], right[: len(right) - same]
+    return max(len(rest), len(right)) <= 1 or (len(rest) == 2 and rest[::-1] == right)
+
+
+def _equal_at_start(one: str, other: str) -> int:
+    """How many characters two words have in common before they differ."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -143,6 +143,10 @@ def test_a_comment_accepts_what_it_stands_above(place: str, tmp_path: Path) -> N
         ("VNIC061", "SUPP003", "medium", "no reason for VNIC061"),
         ("VNIC999 why", "SUPP003", "medium", "no rule begins with 'VNIC999'"),
         ("VNIC061 why; until=soon", "SUPP003", "medium", "is no date such as"),
+        ("VNIC061 why; utnil=2001-01-31", "SUPP003", "medium", "unknown attribute 'utnil'"),
+        ("VNIC061 why; expires=2001-01-31", "SUPP003", "medium", "unknown attribute 'expires'"),
+        ("VNIC061 why; until 2001-01-31", "SUPP003", "medium", "is no date such as"),
+        ("VNIC061 why (expires 2001-01-31)", "SUPP003", "medium", "is no date such as"),
     ],
 )
 def test_one_that_needs_attention(

@@ -131,7 +131,7 @@ def test_capacity_beyond_the_generator(measure: Measure) -> None:
 def test_capacity_in_too_little_time(measure: Measure) -> None:
     found = measure(Server(12_000), pattern="capacity", options={"search_seconds": "1"})
     assert found.values == {}
-    assert found.error.startswith("the search found no rate: not ended after 1 s: between ")
+    assert found.error.startswith("the search found no rate: not finished after 1 s: between ")
     assert found.raw
 
 

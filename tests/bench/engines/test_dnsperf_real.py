@@ -182,7 +182,7 @@ def test_nobody_is_there(ends: Ends) -> None:
 def test_the_capacity_of_a_slow_server_is_never_more_than_it_has(ends: Ends, slow: int) -> None:
     found = measure(ends, slow, pattern="capacity", options={"search_seconds": "30"})
     if found.error:  # this machine is busy with other things
-        assert found.error.startswith("the search found no rate: not ended after 30 s: between ")
+        assert found.error.startswith("the search found no rate: not finished after 30 s: between ")
     else:
         assert 0 < found.values["query_rate"] <= 4000
     assert len(found.raw) == 1 + found.details["trials"]  # type: ignore[operator]

@@ -151,7 +151,9 @@ def test_no_free_slot_is_refused_and_nothing_is_changed(world: World, tmp_path: 
 def test_a_guest_without_a_driver(world: World, tmp_path: Path) -> None:
     live = world.live()
     world.driverless = True
-    with pytest.raises(GuestError, match=f"no interface with {SHADOW} after 30 s: has it a driver"):
+    with pytest.raises(
+        GuestError, match=f"no interface with {SHADOW} after 30 s: does it have a driver"
+    ):
         trial(world, tmp_path)
     assert (world.live(), notes(tmp_path)) == (live, [])
 

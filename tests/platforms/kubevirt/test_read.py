@@ -232,7 +232,7 @@ def test_what_is_found_twice_and_differs_is_not_known(tmp_path: Path) -> None:
     (found,) = read(VM_WITH_REFERENCES, str(file))
     assert isinstance(found, Domain)
     assert effective(found).model.state == "unknown"
-    assert "preference 'old' is not here" in effective(found).model.reason
+    assert "preference 'old', which is not here, would show it" in effective(found).model.reason
 
 
 @pytest.mark.parametrize(

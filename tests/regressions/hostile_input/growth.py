@@ -28,6 +28,7 @@ def ratio(call: Callable[[T], object], small: T, large: T, most: float, tries: i
     not more than ``most``: what disturbs a measurement is gone in one of them, a square never, and
     where it takes long nothing disturbs that much. The first time is one short round: most grow so
     little that it is enough."""
+    call(small)  # modules that load when they are needed, and expressions that are compiled then
     least = float("inf")
     for number in range(tries):
         rounds, seconds = (_ROUNDS, _LEAST) if number else (1, _GLANCE)

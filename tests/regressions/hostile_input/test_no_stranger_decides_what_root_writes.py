@@ -177,7 +177,7 @@ class TestFix:
         (tmp_path / "guests" / "folder").symlink_to(outside)
         result = inside("audit", tmp_path / "guests", "--fix")
         assert (outside / "a.xml").read_text() == _XML
-        assert "not fixed: a link leads out of the target" in result.stderr
+        assert "not fixed: a link that leads out of the target" in result.stderr
         assert str(outside / "a.xml") in result.stderr
         assert result.returncode == 5
 

@@ -141,10 +141,10 @@ def test_killed_once(
 
 
 def second_places(case: str, place: int, *, long: bool) -> Iterator[int]:
-    """Where it is killed again: at each third place. In CI a third of those is for a first place,
-    another third for the next; of a group, whose places are three times as many twice, an 81st. All
-    are for each with ``--long``."""
-    share = 1 if long else 81 if case.endswith("group") else 3
+    """Where it is killed again: at each third place with ``--long``. In CI at each ninth, or in a
+    group, which has three times as many places twice, at each 81st: others for the next first
+    place."""
+    share = 1 if long else 27 if case.endswith("group") else 3
     return count(1 + 3 * (place % share), 3 * share)
 
 
