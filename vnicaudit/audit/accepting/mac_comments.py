@@ -104,7 +104,7 @@ def _doubt(key: _NicsMeant, nics_on_line: int) -> str:
     """A sentence where a comment does not tell which NIC of its line it means; else empty."""
     if key.first != key.last or key.mac is not None or nics_on_line < 2:
         return ""
-    return f"its line has {nics_on_line} NICs: give each a line of its own, or add ; mac=…"
+    return f"its line has {nics_on_line} NICs: give each a line of its own, or name one with mac="
 
 
 def _cut(text: str) -> str:
