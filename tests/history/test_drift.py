@@ -6,10 +6,15 @@ import os
 import random
 from collections.abc import Sequence
 
+import pytest
+
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from tests.history.plain_model import Interval, NicInterval, PlainHistory
 from tests.history.test_random_audits import Fleet
+from vnicaudit.history import drift_nics
+from vnicaudit.history.drift_sides import pairing
 from vnicaudit.history.history import History
+from vnicaudit.history.transitions import nic_key
 
 Told = set[tuple[str, str, str]]
 CHANGES = ("changed", "suppressed", "unsuppressed")
@@ -121,3 +126,32 @@ def test_nics_with_one_address_are_told_each(history: History) -> None:
     ]  # fmt: skip
     assert [nic.state for nic in history.drift("a2", "a3").nics] == ["gone"]
     assert sorted(nic.state for nic in history.drift("a1", "a3").nics) == ["changed", "gone"]
+
+
+def test_rows_of_one_key_are_paired_in_their_order_however_many() -> None:
+    count = 5000
+    before = [(number, "key") for number in range(count)]
+    after = [(number, "key") for number in reversed(range(count, 2 * count + 1))]
+    paired = pairing(before, after)
+    assert paired.changed == {number: count + number for number in range(count)}
+    assert (paired.only_before, paired.only_after) == ([], [2 * count])
+
+
+def test_a_guest_with_many_nics_of_one_address_is_compared_nic_by_nic(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, mac, count = host("kvm1"), "52:54:00:00:00:01", 50
+    days = (["e1000"] * count, ["virtio"] * (count - 1) + ["e1000"])
+    for day, models in enumerate(days, 1):
+        guest = TestDomain(1, tuple(TestNic(mac, model) for model in models))
+        history.store(audit(f"a{day}", day, [one]), [reading(one, [guest], day)])
+    differences = history.drift("a1", "a2").nics
+    assert [nic.changes["model"] for nic in differences] == [("e1000", "virtio")] * (count - 1)
+    monkeypatch.setattr(drift_nics, "_MOST_JOINED", count)  # the other way to compare them
+    assert history.drift("a1", "a2").nics == differences
+
+
+def test_the_key_of_a_nic_has_its_index_where_it_has_no_address() -> None:
+    mac = "52:54:00:00:00:01"
+    assert nic_key(b"uuid", "vm1", mac, 3) == (b"uuid", mac, 0)
+    assert nic_key(None, "vm1", None, 3) == ("vm1", None, 3)

@@ -3,7 +3,8 @@ intervals differ, few do themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -20,13 +21,16 @@ from vnicaudit.history.drift_sides import (
     courses,
     pairing,
 )
-from vnicaudit.history.known import chunks
+from vnicaudit.history.known import MANY, chunks
 from vnicaudit.history.rows import NicFacts, uuid_text
 from vnicaudit.history.tables import nic
-from vnicaudit.history.transitions import COMPARED, Value, changed_values
+from vnicaudit.history.transitions import COMPARED, Value, changed_values, nic_key
 from vnicaudit.model.history import NicRecord
 
 _PLACES = {name: place for place, name in enumerate(NicFacts._fields)}
+_MOST_JOINED = 4
+"""Joined intervals of one MAC address, for each pair that is compared: more are fetched by id."""
+_Addresses = defaultdict["str | None", int]
 Changes = dict[str, tuple[str | int | None, str | int | None]]
 
 
@@ -46,28 +50,50 @@ class _NicInterval(NamedTuple):
 
 def nic_drift(connection: Connection, pair: AuditPair) -> list[NicRecord]:
     """The differences, sorted by state, host, domain and MAC address."""
+    addresses: tuple[_Addresses, _Addresses] = (defaultdict(int), defaultdict(int))
     paired = pairing(
-        _keys(connection, pair, pair.held_before(nic)),
-        _keys(connection, pair, pair.held_after(nic)),
+        _keys(connection, pair.hosts, pair.held_before(nic), addresses[0]),
+        _keys(connection, pair.hosts, pair.held_after(nic), addresses[1]),
     )
-    records = [*_changed(connection, pair, paired), *_one_sided(connection, pair, paired)]
+    joined = sum(number * addresses[1].get(mac, 0) for mac, number in addresses[0].items())
+    is_crowded = joined > _MOST_JOINED * len(paired.changed)
+    both = (
+        _pairs_by_id(connection, paired)
+        if is_crowded
+        else _pairs_by_address(connection, pair, paired)
+    )
+    changed = (
+        _record("changed", pair.hosts[host], new, changes)
+        for host, old, new in both
+        if (changes := _changes(old, new))
+    )
+    records = [*changed, *_one_sided(connection, pair, paired)]
     return sorted(records, key=lambda one: (one.state, one.host, one.domain, one.mac or ""))
 
 
 def _keys(
-    connection: Connection, pair: AuditPair, holds: ColumnElement[bool]
+    connection: Connection,
+    hosts: Container[int],
+    holds: ColumnElement[bool],
+    addresses: _Addresses,
 ) -> Iterator[tuple[int, tuple[object, ...]]]:
-    """Intervals, each with the host and :func:`vnicaudit.history.transitions.nic_key`."""
+    """Intervals on these hosts, each with the host and
+    :func:`vnicaudit.history.transitions.nic_key`. ``addresses``: counts those of all hosts."""
     n = nic.c
     query = select(n.id, n.host, n.uuid, n.domain, n.mac, n.nic_index).where(holds)
     rows = chain.from_iterable(connection.execute(query).partitions(AT_ONCE))
     for number, host, uuid, domain, mac, index in rows:
-        if host in pair.hosts:
-            yield number, (host, uuid or domain, mac, index if mac is None else 0)
+        addresses[mac] += 1
+        if host in hosts:
+            yield number, (host, *nic_key(uuid, domain, mac, index))
 
 
-def _changed(connection: Connection, pair: AuditPair, paired: Pairing) -> Iterator[NicRecord]:
-    """NICs of which a column differs: the database compares those of one address on a host."""
+def _pairs_by_address(
+    connection: Connection, pair: AuditPair, paired: Pairing
+) -> Iterator[tuple[int, NicFacts, NicFacts]]:
+    """NICs of which a column differs, each with its host: the database joins the intervals of one
+    address on a host, and compares them. The work grows with the square of the number of NICs
+    that share an address."""
     if not paired.changed:
         return
     old, new = nic.alias("old_nic"), nic.alias("new_nic")
@@ -82,8 +108,22 @@ def _changed(connection: Connection, pair: AuditPair, paired: Pairing) -> Iterat
         rows = connection.execute(query.join(new, and_(new.c.host == old.c.host, same)))
         for ended, begun, host, *values in chain.from_iterable(rows.partitions(AT_ONCE)):
             if paired.changed.get(ended) == begun:
-                was, now = NicFacts._make(values[:width]), NicFacts._make(values[width:])
-                yield _record("changed", pair.hosts[host], now, _changes(was, now))
+                yield host, NicFacts._make(values[:width]), NicFacts._make(values[width:])
+
+
+def _pairs_by_id(
+    connection: Connection, paired: Pairing
+) -> Iterator[tuple[int, NicFacts, NicFacts]]:
+    """All NICs with an interval on both sides, each with its host: fetched by the ids of their
+    intervals. Slower than :func:`_pairs_by_address` where addresses are distinct; the work grows
+    with the number of pairs alone, however many share an address."""
+    n = nic.c
+    query = select(n.id, n.host, *(n[name] for name in NicFacts._fields))
+    for some in chunks(list(paired.changed.items()), MANY // 2):
+        rows = connection.execute(query.where(n.id.in_(list(chain.from_iterable(some)))))
+        facts = {number: (host, NicFacts._make(values)) for number, host, *values in rows}
+        for ended, begun in some:
+            yield facts[begun][0], facts[ended][1], facts[begun][1]
 
 
 def _changes(old: NicFacts, new: NicFacts) -> Changes:

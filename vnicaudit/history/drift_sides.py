@@ -3,6 +3,7 @@ and what it is at the second."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from operator import itemgetter
 from typing import NamedTuple
@@ -68,10 +69,13 @@ def pairing(
 
 
 def _by_key(rows: Iterable[tuple[int, Hashable]]) -> dict[Hashable, int]:
+    """Ids by key; a key that several rows have is numbered from the second of them on."""
     found: dict[Hashable, int] = {}
+    repeated: defaultdict[Hashable, int] = defaultdict(int)
     for number, key in sorted(rows, key=itemgetter(0)):
-        while key in found:
-            key = (key, "again")
+        if key in found:
+            repeated[key] += 1
+            key = (key, repeated[key])
         found[key] = number
     return found
 
@@ -102,7 +106,7 @@ def courses(
     c = column.table.c
     query = select(c.host, column, c.opened, c.opened_as, c.closed, c.closed_as).order_by(c.id)
     found: dict[Key, Course] = {}
-    for some in chunks([value for _host, value in keys]):
+    for some in chunks(list({value for _host, value in keys})):
         for number, value, opened, began, closed, ended in connection.execute(
             query.where(column.in_(some))
         ):

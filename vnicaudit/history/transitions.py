@@ -94,16 +94,16 @@ def keyed(nics: Iterable[NicFacts]) -> dict[NicKey, NicFacts]:
     """NICs by what tells them apart on a host."""
     found: dict[NicKey, NicFacts] = {}
     for one in nics:
-        key = nic_key(one)
+        key = nic_key(one.uuid, one.domain, one.mac, one.nic_index)
         while key in found:
             key = (key[0], key[1], key[2] + 1)
         found[key] = one
     return found
 
 
-def nic_key(one: NicFacts) -> NicKey:
+def nic_key(uuid: bytes | None, domain: str, mac: str | None, nic_index: int) -> NicKey:
     """The first key of a NIC; a second NIC with its address has the next number."""
-    return (one.uuid or one.domain, one.mac, one.nic_index if one.mac is None else 0)
+    return (uuid or domain, mac, nic_index if mac is None else 0)
 
 
 def nic_changes(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.errors import JournalError
 from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
-from vnicaudit.model.fleet_state import FleetHost
+from vnicaudit.model.fleet_state import FindingMark, FleetHost
 from vnicaudit.model.report import Tool
 from vnicaudit.reports.page.data import PageAbout, PageEnd, PageHost, PageNote, PageRule
 from vnicaudit.reports.page.from_fleet import notes_of, subjects_of
@@ -31,7 +31,7 @@ from vnicaudit.reports.page.from_history import (
 from vnicaudit.reports.page.render import HtmlPage
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Mapping, Sequence
 
     from vnicaudit.history.fleet_state import FleetState
     from vnicaudit.model.ranking import MeasuredGain
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 FIRST = 10
 """Changes of the ranking that are on the page."""
 _MOST_NOTES = 2000
+_HOSTS_AT_ONCE = 64
+"""Hosts about which the history is asked together."""
+_KEPT_AT_ONCE = 8
+"""Kept readings that are in memory together."""
 
 
 def history_page(state: FleetState, gains: Sequence[MeasuredGain], folder: SpoolFolder) -> bytes:
@@ -46,8 +50,18 @@ def history_page(state: FleetState, gains: Sequence[MeasuredGain], folder: Spool
     return "".join(_LivePage(state, folder).pieces(gains)).encode()
 
 
+class _HeldHost(NamedTuple):
+    """A host, its marks by fingerprint, and its kept reading. ``whole``: the reading of the page,
+    where the kept one has all that is known."""
+
+    host: FleetHost
+    marks: Mapping[str, FindingMark]
+    stored: HostReading | None
+    whole: HostReading | None
+
+
 class _LivePage:
-    """Host by host: memory grows with the page alone."""
+    """A few hosts at a time: memory grows with the page alone."""
 
     def __init__(self, state: FleetState, folder: SpoolFolder) -> None:
         self._state = state
@@ -95,8 +109,7 @@ class _LivePage:
 
     def _readings_into_page(self, hosts: Sequence[FleetHost]) -> Iterator[HostReading]:
         """The reading of each host; on its way past, it goes into the page."""
-        for host, marks in self._state.marks_on(hosts):
-            reading = self._reading(host, marks)
+        for host, marks, reading in self._readings_of(hosts):
             self._note(host, reading)
             past = history_of(marks)
             subjects = zip(subjects_of(reading), reading.audited, strict=True)
@@ -111,15 +124,36 @@ class _LivePage:
                 )
             yield reading
 
-    def _reading(self, host: FleetHost, marks: Collection[str]) -> HostReading:
-        """All that is known of a host: its kept reading, and where that is not all, what the
+    def _readings_of(
+        self, hosts: Sequence[FleetHost]
+    ) -> Iterator[tuple[FleetHost, Mapping[str, FindingMark], HostReading]]:
+        """Each host with its marks and its reading: several are held at a time, so that the
+        history is asked once about those whose kept readings are not whole."""
+        held: list[_HeldHost] = []
+        kept_readings = 0
+        for host, marks in self._state.marks_on(hosts):
+            stored = self._readings.of(host)
+            whole = None if stored is None else kept_reading(stored, host, marks)
+            held.append(_HeldHost(host, marks, stored, whole))
+            kept_readings += stored is not None
+            if len(held) >= _HOSTS_AT_ONCE or kept_readings >= _KEPT_AT_ONCE:
+                yield from self._completed(held)
+                held, kept_readings = [], 0
+        yield from self._completed(held)
+
+    def _completed(
+        self, held: Sequence[_HeldHost]
+    ) -> Iterator[tuple[FleetHost, Mapping[str, FindingMark], HostReading]]:
+        """All that is known of these hosts: the kept reading, and where that is not all, what the
         history has."""
-        kept = self._readings.of(host)
-        whole = None if kept is None else kept_reading(kept, host, marks)
-        if whole is not None:
-            return whole
-        ((_host, findings),) = self._state.open_on([host])
-        return merged_reading(host, findings, kept, partial(self._state.nics, host))
+        known = self._state.open_on([one.host for one in held if one.whole is None])
+        for host, marks, stored, whole in held:
+            if whole is None:
+                _host, findings = next(known)
+                nics = partial(self._state.nics, host)
+                yield host, marks, merged_reading(host, findings, stored, nics)
+            else:
+                yield host, marks, whole
 
     def _note(self, host: FleetHost, reading: HostReading) -> None:
         self._hosts.append(page_host(host, reading))

@@ -1,0 +1,59 @@
+"""The page over a history, as bytes, where few readings are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.history.fleets import TestDomain, TestNic, audit, host, reading
+from vnicaudit.cli.fleet import live_page
+from vnicaudit.fleet.running.spool import SpoolFolder
+from vnicaudit.history.fleet_state import FleetState
+from vnicaudit.history.history import history_to_write
+from vnicaudit.history.place import history_place
+from vnicaudit.model.fleet_state import FleetHost, KnownFinding
+
+HOSTS = tuple(host(f"kvm{number:03}") for number in range(70))
+AUDIT = "20260102-000000-0000"
+FoundOn = tuple[FleetHost, list[KnownFinding]]
+
+
+def _stored(folder: Path, *, kept: int) -> SpoolFolder:
+    """The folder of a state with one audit of all hosts. ``kept``: one host in so many has
+    its reading there."""
+    readings = []
+    for number, one in enumerate(HOSTS):
+        nic = TestNic(f"52:54:00:00:00:{number:02x}", "e1000", frozenset({"TEST01"}))
+        readings.append(reading(one, [TestDomain(number, (nic,))], 1))
+    made = audit(AUDIT, 1, HOSTS)
+    with history_to_write(history_place(None, folder)) as history:
+        history.store(made, readings)
+    spool = SpoolFolder(folder).new(AUDIT)
+    for place in range(0, len(HOSTS), kept):
+        spool.add(place, readings[place])
+    spool.write_audit(made)
+    return SpoolFolder(folder)
+
+
+@pytest.mark.parametrize(("kept", "queries"), [(1000, 2), (7, 2), (1, 0)])
+def test_the_history_is_asked_once_about_many_hosts_without_a_reading(
+    kept: int, queries: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _stored(tmp_path, kept=kept)
+    sizes: list[int] = []
+    open_on = FleetState.open_on
+
+    def counted(state: FleetState, hosts: Sequence[FleetHost]) -> Iterator[FoundOn]:
+        if hosts:
+            sizes.append(len(hosts))
+        return open_on(state, hosts)
+
+    monkeypatch.setattr(FleetState, "open_on", counted)
+    with history_to_write(history_place(None, tmp_path)) as history, history.fleet_state() as state:
+        page = live_page.history_page(state, (), folder)
+        assert len(sizes) == queries
+        assert sum(sizes) == len(HOSTS) - len(range(0, len(HOSTS), kept))
+        monkeypatch.setattr(live_page, "_HOSTS_AT_ONCE", 1)
+        assert live_page.history_page(state, (), folder) == page
