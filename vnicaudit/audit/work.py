@@ -213,7 +213,7 @@ class AuditWork:
         """The records that tell NICs with one MAC address, where a selected rule compares them."""
         if not self._mac_auditor.has_rules:
             return ()
-        return self.suppressor.with_comments(nics_seen(domain, target), domain)
+        return self.suppressor.with_suppressions(nics_seen(domain, target), domain)
 
     def shared_macs(self, table: MacTable) -> Iterator[Audited]:
         """Findings on NICs that share a MAC address."""

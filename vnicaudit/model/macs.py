@@ -42,6 +42,8 @@ class NicSeen(msgspec.Struct, frozen=True, array_like=True):
     identity: tuple[str, str] = ("", "")
     """What the fingerprint of a finding on it is made of, beside the rule."""
     suppressions: tuple[str, ...] = ()
+    """Entries of its domain's metadata that accept findings on it, as JSON; bounded as
+    ``comments``."""
     has_name: bool = True
     """False: its guest has no name, and ``domain`` says so."""
     comments: tuple[AcceptingComment, ...] = ()

@@ -235,3 +235,23 @@ def test_each_rule_has_fingerprints_of_its_own(monkeypatch: pytest.MonkeyPatch, 
     assert [one.fingerprint for one in found] == [
         domain_mark(rule, one, one.nics[0]) for one in domains
     ]
+
+
+def test_a_nic_is_stored_with_few_suppressions() -> None:
+    """The metadata of a domain are not multiplied by its NICs."""
+    entries = "".join(
+        f"<v:suppress rule='{rule}' reason='{'long ' * 300}'/>"
+        for rule in ["VNIC002", "VNIC016"] * 50
+    )
+    more = (
+        "<metadata><v:suppressions xmlns:v='https://vnicaudit.org/xmlns/1'>"
+        f"{entries}</v:suppressions></metadata>"
+    )
+    (found,) = read_bytes(text(1, more=more).encode(), target="t", file="1.xml")
+    rules = ("VNIC016",)
+    suppressor = Suppressor((), datetime.date(2026, 1, 1), rules)
+    (nic,) = AuditWork(rules, Assumptions(), suppressor, {}, every_platform()).nics_to_compare(
+        found, "t"
+    )
+    assert len(nic.suppressions) == 1
+    assert len(nic.suppressions[0]) < 600

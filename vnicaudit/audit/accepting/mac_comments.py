@@ -1,8 +1,9 @@
-"""The comments of a file that are stored with each NIC, for findings on shared MAC addresses.
+"""The suppressions that are stored with each NIC, for findings on shared MAC addresses: comments of
+its file, and those in the metadata of its domain.
 
 NICs are compared when everything has been read, and each is stored by itself. So that a file costs
-no more than its NICs, a NIC has at most one comment for each rule that compares NICs, with a reason
-of bounded length.
+no more than its NICs, a NIC has at most one of each kind for each rule that compares NICs, with a
+reason of bounded length.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.file_comments import FileComments
@@ -23,9 +25,9 @@ _LONGEST = 500
 """Characters of a reason and of an owner that are stored with a NIC."""
 
 
-class _Key(NamedTuple):
-    """What a comment is about: NICs on the lines ``first`` to ``last`` with a MAC address (None:
-    any)."""
+class _NicsMeant(NamedTuple):
+    """The NICs that a comment is for: those on the lines ``first`` to ``last`` with a MAC address
+    (None: with any)."""
 
     first: int
     last: int
@@ -38,12 +40,14 @@ class MacComments:
 
     def __init__(self, comments: FileComments, rules: Iterable[str]) -> None:
         self._file = comments.first
-        self._by_rule: list[dict[_Key, tuple[int, Suppression]]] = []
+        self._by_rule: list[dict[_NicsMeant, tuple[int, Suppression]]] = []
         for rule in rules:
-            first: dict[_Key, tuple[int, Suppression]] = {}
+            first: dict[_NicsMeant, tuple[int, Suppression]] = {}
             for number, entry in enumerate(comments.entries):
                 if entry.covers(rule):
-                    first.setdefault(_Key(*(entry.lines or (0, 0)), entry.mac), (number, entry))
+                    first.setdefault(
+                        _NicsMeant(*(entry.lines or (0, 0)), entry.mac), (number, entry)
+                    )
             self._by_rule.append(first)
         keys = {key[:2] for first in self._by_rule for key in first}
         self._documents = sorted(lines for lines in keys if lines[0] != lines[1])
@@ -66,7 +70,7 @@ class MacComments:
         invalid, and only where no other accepts the finding."""
         line = nic.location.line or 0
         ranges = [(line, line), *documents]
-        keys = [_Key(*lines, mac) for lines in ranges for mac in (None, nic.mac)]
+        keys = [_NicsMeant(*lines, mac) for lines in ranges for mac in (None, nic.mac)]
         found: dict[int, AcceptingComment] = {}
         for first in self._by_rule:
             near = [(_doubt(key, nics_on_line), *first[key]) for key in keys if key in first]
@@ -76,15 +80,7 @@ class MacComments:
         return tuple(found.values())
 
     def _stored(self, entry: Suppression, doubt: str) -> AcceptingComment:
-        words = {
-            "rule": entry.rule,
-            "reason": _cut(entry.reason),
-            "owner": _cut(entry.owner or ""),
-            "until": "" if entry.until is None else entry.until.isoformat(),
-            "mac": entry.mac or "",
-        }
-        if doubt:
-            words = {"problem": doubt}
+        words = {"problem": doubt} if doubt else _words(entry)
         first, last = entry.lines or (0, 0)
         place = entry.location
         return AcceptingComment(
@@ -92,17 +88,55 @@ class MacComments:
             place.line or 0,
             first,
             last,
-            tuple((name, text) for name, text in words.items() if text),
+            tuple(words.items()),
             self._file.reporter,
             self._file.settles,
         )
 
 
-def _doubt(key: _Key, nics_on_line: int) -> str:
+def with_metadata(
+    nics: Iterable[NicSeen], entries: Iterable[Suppression], rules: Iterable[str]
+) -> tuple[NicSeen, ...]:
+    """The NICs of a domain, each with the first of these entries of its metadata for each of these
+    rules."""
+    valid = tuple(enumerate(entries))
+    by_rule: list[dict[str | None, tuple[int, Suppression]]] = []
+    for rule in rules:
+        first: dict[str | None, tuple[int, Suppression]] = {}
+        for number, entry in valid:
+            if entry.covers(rule):
+                first.setdefault(entry.mac, (number, entry))
+        by_rule.append(first)
+    return tuple(replace(nic, suppressions=_texts_for(nic.mac, by_rule)) for nic in nics)
+
+
+def _texts_for(
+    mac: str, by_rule: Iterable[dict[str | None, tuple[int, Suppression]]]
+) -> tuple[str, ...]:
+    found: dict[int, Suppression] = {}
+    for first in by_rule:
+        near = [first[whom] for whom in (None, mac) if whom in first]
+        found.update([min(near, key=lambda one: one[0])] if near else [])
+    return tuple(msgspec.json.encode(_words(one)).decode() for one in found.values())
+
+
+def _words(entry: Suppression) -> dict[str, str]:
+    """An entry as it is written, with a reason and an owner of bounded length."""
+    words = {
+        "rule": entry.rule,
+        "reason": _cut(entry.reason),
+        "owner": _cut(entry.owner or ""),
+        "until": "" if entry.until is None else entry.until.isoformat(),
+        "mac": entry.mac or "",
+    }
+    return {name: text for name, text in words.items() if text}
+
+
+def _doubt(key: _NicsMeant, nics_on_line: int) -> str:
     """A sentence where a comment does not tell which NIC of its line it means; else empty."""
     if key.first != key.last or key.mac is not None or nics_on_line < 2:
         return ""
-    return f"its line has {nics_on_line} NICs: give each a line of its own, or add ; mac=…"
+    return f"its line has {nics_on_line} NICs: give each a line of its own, or name one with mac="
 
 
 def _cut(text: str) -> str:

@@ -16,7 +16,7 @@ import msgspec
 
 from vnicaudit.audit.accepting import stale
 from vnicaudit.audit.accepting.file_comments import FileComments
-from vnicaudit.audit.accepting.mac_comments import MacComments
+from vnicaudit.audit.accepting.mac_comments import MacComments, with_metadata
 from vnicaudit.audit.accepting.own_entries import OwnEntries, OwnTexts, texts_of
 from vnicaudit.audit.accepting.suppression import SubjectIdentity, Suppression
 from vnicaudit.audit.judging import macs
@@ -112,7 +112,7 @@ class Suppressor:
         doubts: list[Finding] = []
         if own.comments:
             comments = FileComments(own, self._catalogue, self._today)
-            if audited.scope == "mac":  # those that with_comments() stores are valid otherwise
+            if audited.scope == "mac":  # with_suppressions() stores no others that are invalid
                 doubts.extend(comments.problems)
             for number, entry in comments.near(audited.findings, own.start):
                 if doubt := _doubt(entry, audited, None):
@@ -127,14 +127,20 @@ class Suppressor:
         self._told.update(one.location for one in new)
         return msgspec.structs.replace(audited, findings=(*audited.findings, *new))
 
-    def with_comments(self, nics: tuple[NicSeen, ...], domain: Domain) -> tuple[NicSeen, ...]:
-        """The NICs of a domain, each with the comments of its file that may accept a finding on
-        its MAC address."""
-        if not nics or not domain.comments:
+    def with_suppressions(self, nics: tuple[NicSeen, ...], domain: Domain) -> tuple[NicSeen, ...]:
+        """The NICs of a domain, each with the entries of its metadata, and with the comments of its
+        file, that may accept a finding on its MAC address."""
+        if not nics or not (domain.suppressions or domain.comments):
+            return nics
+        own = texts_of(domain)
+        rules = [rule for rule in self._rules if self._compares(rule, "mac")]
+        if own.metadata:
+            entries = OwnEntries(own, self._catalogue, self._today).entries
+            nics = with_metadata(nics, entries, rules)
+        if not own.comments:
             return nics
         if self._of_nics is None or self._of_nics[0] is not domain.comments:
-            rules = [rule for rule in self._rules if self._compares(rule, "mac")]
-            comments = FileComments(texts_of(domain), self._catalogue, self._today)
+            comments = FileComments(own, self._catalogue, self._today)
             self._of_nics = domain.comments, MacComments(comments, rules)
         return self._of_nics[1].added(nics, domain)
 

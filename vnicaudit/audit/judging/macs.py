@@ -41,8 +41,8 @@ _ZERO = "00:00:00:00:00:00"
 
 
 def nics_seen(domain: Domain, target: str) -> tuple[NicSeen, ...]:
-    """The records by which a domain's NICs are compared with all others, without the comments of
-    its file."""
+    """The records by which a domain's NICs are compared with all others, without what accepts
+    findings on them."""
     found = [(nic, mac) for nic in domain.nics if nic.mac and (mac := _normal(nic.mac))]
     if not found:
         return ()
@@ -204,7 +204,7 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
         declared.teaming is not None,
         of_domain.alone,
         identity_parts(domain, nic),
-        domain.suppressions,
+        (),
         domain.has_name,
     )
 
