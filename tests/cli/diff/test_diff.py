@@ -276,9 +276,22 @@ def test_text_csv_and_markdown(reports: Path) -> None:
     assert "| new |" in inside("diff", "old.json", "new.json", "--format", "markdown").stdout
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"schema": "vnicaudit.nics/1"}', "\0"])
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"schema": "other/1"}', "\0"])
 def test_a_file_that_is_no_report(reports: Path, text: str) -> None:
     (reports / "no.json").write_text(text)
     done = inside("diff", "old.json", "no.json")
     assert done.returncode == 2
     assert "no.json: not " in done.stderr
+
+
+@pytest.mark.parametrize("schema", ["vnicaudit.plan/1", "vnicaudit.nics/1"])
+def test_another_document_is_named(reports: Path, schema: str) -> None:
+    (reports / "no.json").write_text(json.dumps({"schema": schema, "tool": "vnicaudit"}))
+    done = inside("diff", "no.json", "new.json")
+    assert done.returncode == 2
+    wanted = "diff compares reports of `vnicaudit audit --format json`"
+    assert done.stderr == f"Error: no.json is a {schema} document; {wanted}\n"
+    (reports / "no.json").write_text('{"schema": "vnicaudit.report/2"}')
+    assert "no.json: not a vnicaudit.report/1 report: " in inside("diff", "no.json", "x").stderr
+    (reports / "no.json").write_text("<domain/>")
+    assert inside("diff", "new.json", "no.json").stderr.endswith(f"; {wanted}\n")

@@ -6,6 +6,7 @@ whole, judged its rule and left nothing out: a host that did not answer has not 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -25,6 +26,10 @@ from vnicaudit.reports.report_file import FileCrashed, FileFinding, FileSkipped,
 
 State = Literal["new", "worse", "unknown", "gone", "accepted", "still"]
 STATES: tuple[State, ...] = ("new", "worse", "unknown", "gone", "accepted", "still")
+
+
+_COMPARES = "diff compares reports of `vnicaudit audit --format json`"
+_OTHER = re.compile(r"vnicaudit\.(?!report/)[a-z-]{1,40}/[0-9]{1,9}")
 
 
 class ReportDifference(msgspec.Struct, frozen=True):
@@ -47,9 +52,24 @@ def read_report(path: str) -> Report:
     try:
         return json_as(data, Report)
     except msgspec.ValidationError as error:
+        if other := _other_schema(data):
+            raise UsageError(f"{path} is a {other} document; {_COMPARES}") from None
         raise UsageError(f"{path}: not a {REPORT_SCHEMA} report: {error}") from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not JSON: {error}") from None
+        raise UsageError(f"{path}: not JSON: {error}; {_COMPARES}") from None
+
+
+def _other_schema(data: bytes) -> str:
+    """The schema of another kind of document that vnicaudit writes; empty where it is none."""
+    try:
+        schema = json_as(data, _SchemaHead).schema
+    except msgspec.ValidationError:
+        return ""
+    return schema if _OTHER.fullmatch(schema) else ""
+
+
+class _SchemaHead(msgspec.Struct):
+    schema: str
 
 
 def compared(old: Report, new: Report) -> list[ReportDifference]:
