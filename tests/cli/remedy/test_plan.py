@@ -84,6 +84,20 @@ def test_the_next_command_includes_unsafe_steps_where_there_are_no_others(
     assert capsys.readouterr().err.endswith("next: vnicaudit apply plan.json\n")
 
 
+def test_targets_that_could_not_be_read_are_not_nothing_to_change(
+    here: Path, capsys: Capture
+) -> None:
+    (here / "healthy.xml").write_text(E1000.replace("e1000", "virtio"))
+    (here / "torn.xml").write_text(E1000[:-20])
+    for targets, last in (
+        (["no.xml"], "Nothing could be planned: 1 of 1 target could not be read"),
+        (["no.xml", "torn.xml"], "Nothing could be planned: 2 of 2 targets could not be read"),
+        (["no.xml", "healthy.xml"], "Nothing to change; 1 error while reading"),
+    ):
+        assert run(["plan", *targets]) == 4
+        assert capsys.readouterr().out.endswith(f"\n{last}\n")
+
+
 def test_quiet_leaves_the_last_lines_away(capsys: Capture) -> None:
     assert run(["plan", "a.xml", "-o", "plan.json", "--quiet"]) == 0
     shown = capsys.readouterr()
