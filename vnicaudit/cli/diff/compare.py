@@ -62,13 +62,13 @@ def read_report(path: str) -> Report:
 def _other_schema(data: bytes) -> str:
     """The schema of another kind of document that vnicaudit writes; empty where it is none."""
     try:
-        schema = json_as(data, _SchemaHead).schema
+        schema = json_as(data, _DocumentHead).schema
     except msgspec.ValidationError:
         return ""
     return schema if _OTHER.fullmatch(schema) else ""
 
 
-class _SchemaHead(msgspec.Struct):
+class _DocumentHead(msgspec.Struct):
     schema: str
 
 
