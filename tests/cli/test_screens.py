@@ -133,6 +133,7 @@ def test_no_baseline_of_some_findings(guests: Path, option: str, tmp_path: Path)
         (["audit", ".", "--format", "jsn"], "Did you mean 'json'?"),
         (["plan", "{guests}", "--domain", "vm-00000"], "did you mean 'vm-0"),
         (["nics", "{guests}", "--domain", "vm-0000"], "did you mean 'vm-0"),
+        (["nics", "{guests}", "--domain", "zzz"], "`vnicaudit nics` without --domain lists all"),
         (["explain", "{guests}", "--nic", "0", "--domain", "vm-00000"], "did you mean 'vm-0"),
     ],
 )

@@ -309,3 +309,5 @@ class Plan(msgspec.Struct, frozen=True):
     """What could not be read."""
     notes: tuple[str, ...] = ()
     """What else to know of the targets: what this user of a cloud may not see."""
+    unread_targets: int = 0
+    """How many targets could not be read at all. The file of a plan does not have it."""

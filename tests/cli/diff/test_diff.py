@@ -87,6 +87,43 @@ def test_a_file_that_is_not_recognised_any_more_is_not_gone(reports: Path) -> No
     assert "fixed.xml" not in (reports / "hidden.json").read_text()
 
 
+def test_a_definition_inside_a_quoted_text_is_not_gone(reports: Path) -> None:
+    guest = reports / "guests/fixed.xml"
+    guest.write_text(json.dumps({"guest": guest.read_text()}))
+    inside("audit", "guests", "-o", "quoted.json")
+    expected = {("unknown", "fixed"), ("still", "same"), ("new", "spoiled")}
+    assert states("old.json", "quoted.json") == (4, expected)
+    text = " ".join(inside("diff", "old.json", "quoted.json").stdout.split())
+    assert "guests/fixed.xml holds domain XML inside a quoted text: not judged" in text
+
+
+def test_a_part_that_was_not_judged_before_either_hides_nothing(reports: Path) -> None:
+    part = {"message": "holds more: not judged", "file": "guests/fixed.xml", "line": 1}
+    for name in ("old.json", "new.json"):
+        report = json.loads((reports / name).read_text())
+        report["targets"][0] |= {"not_judged": [part], "not_judged_count": 1}
+        (reports / name).write_text(json.dumps(report))
+    assert ("gone", "fixed") in states("old.json", "new.json")[1]
+
+
+@pytest.mark.parametrize("number", ["unrecognised_count", "not_judged_count"])
+def test_a_file_that_may_be_an_unnamed_one_is_not_gone(reports: Path, number: str) -> None:
+    report = json.loads((reports / "new.json").read_text())
+    report["targets"][0][number] = 10_001
+    (reports / "many.json").write_text(json.dumps(report))
+    expected = {("unknown", "fixed"), ("still", "same"), ("new", "spoiled")}
+    assert states("old.json", "many.json") == (4, expected)
+    done = json.loads(inside("diff", "old.json", "many.json", "--format", "json").stdout)
+    assert done["notes"] == [
+        "NEW does not name all files of guests that it did not judge (10,001 more): a finding in "
+        "a file that NEW does not name counts as not judged again"
+    ]
+    for finding in report["findings"]:  # the file is named now: it was read
+        finding["location"]["file"] = "guests/fixed.xml"
+    (reports / "many.json").write_text(json.dumps(report))
+    assert ("gone", "fixed") in states("old.json", "many.json")[1]
+
+
 def test_what_is_suppressed_is_accepted(reports: Path) -> None:
     (reports / "vnicaudit.toml").write_text(
         "[[suppress]]\nrule = 'VNIC001'\ndomain = 'fixed'\nreason = 'r'\nuntil = 2999-01-01\n"
@@ -239,9 +276,22 @@ def test_text_csv_and_markdown(reports: Path) -> None:
     assert "| new |" in inside("diff", "old.json", "new.json", "--format", "markdown").stdout
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"schema": "vnicaudit.nics/1"}', "\0"])
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"schema": "other/1"}', "\0"])
 def test_a_file_that_is_no_report(reports: Path, text: str) -> None:
     (reports / "no.json").write_text(text)
     done = inside("diff", "old.json", "no.json")
     assert done.returncode == 2
     assert "no.json: not " in done.stderr
+
+
+@pytest.mark.parametrize("schema", ["vnicaudit.plan/1", "vnicaudit.nics/1"])
+def test_another_document_is_named(reports: Path, schema: str) -> None:
+    (reports / "no.json").write_text(json.dumps({"schema": schema, "tool": "vnicaudit"}))
+    done = inside("diff", "no.json", "new.json")
+    assert done.returncode == 2
+    wanted = "diff compares reports of `vnicaudit audit --format json`"
+    assert done.stderr == f"Error: no.json is a {schema} document; {wanted}\n"
+    (reports / "no.json").write_text('{"schema": "vnicaudit.report/2"}')
+    assert "no.json: not a vnicaudit.report/1 report: " in inside("diff", "no.json", "x").stderr
+    (reports / "no.json").write_text("<domain/>")
+    assert inside("diff", "new.json", "no.json").stderr.endswith(f"; {wanted}\n")

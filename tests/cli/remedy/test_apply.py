@@ -284,6 +284,11 @@ def test_a_part_of_the_plan(here: Path, capsys: Capture) -> None:
     assert [step["name"] for step in runs(capsys)[0]["steps"]] == ["bee"]
     assert apply("--domain", "be") == 2
     assert "no step for 'be'; did you mean 'bee'?" in capsys.readouterr().err
+    assert apply("--domain", "zzz") == 2
+    assert capsys.readouterr().err == (
+        "Error: the plan has no step for 'zzz'; `vnicaudit apply --dry-run` without --domain and "
+        "--nic lists all steps\n"
+    )
     assert apply("--nic", "52:54:00:00:00:02") == 2
     assert apply("--nic", "52:54:00:00:00:01", "--domain", "a") == 0
     assert (here / "a.xml").read_text() == VIRTIO

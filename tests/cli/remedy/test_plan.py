@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.definitions import E1000
 from tests.remedy.planning.planned import (
+    CENTOS_7,
     KUBEVIRT,
     MAC,
     NOVA,
@@ -67,6 +68,34 @@ def test_a_plan_is_written_and_says_what_is_next(here: Path, capsys: Capture) ->
     plan = from_json((here / "plan.json").read_bytes(), "plan.json")
     assert [file_of(step).path for step in plan.steps] == [str(here / "a.xml")]
     assert (here / "a.xml").read_text() == E1000
+
+
+def test_the_next_command_includes_unsafe_steps_where_there_are_no_others(
+    here: Path, capsys: Capture
+) -> None:
+    (here / "unsafe.xml").write_text(definition(interface("e1000"), os=CENTOS_7, name="b"))
+    arguments = ["plan", "unsafe.xml", "--include-unsafe", "-o", "plan.json"]
+    assert run(arguments) == 0
+    assert capsys.readouterr().err == (
+        "Written to plan.json; next: vnicaudit apply plan.json --include-unsafe\n"
+    )
+    (here / "a.xml").write_text(E1000.replace("6f4d", "7f4d"))
+    assert run([*arguments, "a.xml"]) == 0  # one of its steps is safe
+    assert capsys.readouterr().err.endswith("next: vnicaudit apply plan.json\n")
+
+
+def test_targets_that_could_not_be_read_are_not_nothing_to_change(
+    here: Path, capsys: Capture
+) -> None:
+    (here / "healthy.xml").write_text(E1000.replace("e1000", "virtio"))
+    (here / "torn.xml").write_text(E1000[:-20])
+    for targets, last in (
+        (["no.xml"], "Nothing could be planned: 1 of 1 target could not be read"),
+        (["no.xml", "torn.xml"], "Nothing could be planned: 2 of 2 targets could not be read"),
+        (["no.xml", "healthy.xml"], "Nothing to change; 1 error while reading"),
+    ):
+        assert run(["plan", *targets]) == 4
+        assert capsys.readouterr().out.endswith(f"\n{last}\n")
 
 
 def test_quiet_leaves_the_last_lines_away(capsys: Capture) -> None:

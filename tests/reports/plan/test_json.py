@@ -152,7 +152,8 @@ def test_two_steps_of_one_id() -> None:
     [
         (b"", ": empty: not a plan"),
         (b"\xef\xbb\xbf \n", ": empty: not a plan"),
-        (b"<domain/>", ":1:1: not JSON: invalid character"),
+        (b"<domain/>", ":1:1: not JSON: invalid character; a plan is needed, as "
+         "`vnicaudit plan -o FILE` writes it"),
         (b'{"schema": "vnicaudit.plan/1",\n  "tool": "x",\n}',
          ":3:1: not JSON: trailing comma in object"),
         (b'{"schema": "vnicaudit.plan/1"} // looked at', ":1:32: not JSON: trailing characters"),

@@ -155,7 +155,9 @@ def _selected_domains(
     yield from found
     for name in options.domains:
         if name not in names:
-            raise UsageError(f"there is no domain {name!r}{close_to(name, sorted(names))}")
+            hint = close_to(name, sorted(names))
+            hint = hint or "; `vnicaudit nics` without --domain lists all domains"
+            raise UsageError(f"there is no domain {name!r} in these targets{hint}")
 
 
 def _is_wanted(domain: Domain, options: NicsOptions, names: set[str]) -> bool:

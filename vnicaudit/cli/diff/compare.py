@@ -6,6 +6,8 @@ whole, judged its rule and left nothing out: a host that did not answer has not 
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import PurePath
@@ -19,11 +21,15 @@ from vnicaudit.base.wording import count
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.finding import SEVERITIES
-from vnicaudit.model.report import REPORT_SCHEMA, ReportRequest
+from vnicaudit.model.report import REPORT_SCHEMA, ReportRequest, TargetResult
 from vnicaudit.reports.report_file import FileCrashed, FileFinding, FileSkipped, Report
 
 State = Literal["new", "worse", "unknown", "gone", "accepted", "still"]
 STATES: tuple[State, ...] = ("new", "worse", "unknown", "gone", "accepted", "still")
+
+
+_COMPARES = "diff compares reports of `vnicaudit audit --format json`"
+_OTHER = re.compile(r"vnicaudit\.(?!report/)[a-z-]{1,40}/[0-9]{1,9}")
 
 
 class ReportDifference(msgspec.Struct, frozen=True):
@@ -46,9 +52,24 @@ def read_report(path: str) -> Report:
     try:
         return json_as(data, Report)
     except msgspec.ValidationError as error:
+        if other := _other_schema(data):
+            raise UsageError(f"{path} is a {other} document; {_COMPARES}") from None
         raise UsageError(f"{path}: not a {REPORT_SCHEMA} report: {error}") from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not JSON: {error}") from None
+        raise UsageError(f"{path}: not JSON: {error}; {_COMPARES}") from None
+
+
+def _other_schema(data: bytes) -> str:
+    """The schema of another kind of document that vnicaudit writes; empty where it is none."""
+    try:
+        schema = json_as(data, _DocumentHead).schema
+    except msgspec.ValidationError:
+        return ""
+    return schema if _OTHER.fullmatch(schema) else ""
+
+
+class _DocumentHead(msgspec.Struct):
+    schema: str
 
 
 def compared(old: Report, new: Report) -> list[ReportDifference]:
@@ -69,10 +90,10 @@ def notes(old: Report, new: Report) -> Iterator[str]:
                 f"{hidden:,} of its findings {'are' if hidden != 1 else 'is'} not in it"
             )
     for target in new.targets:
-        if (more := target.unrecognised_count - len(target.unrecognised)) > 0:
+        if more := _unnamed(target):
             yield (
-                f"NEW does not name {more:,} files of {target.target} in which nothing was "
-                "recognised: what was found there counts as gone"
+                f"NEW does not name all files of {target.target} that it did not judge ({more:,} "
+                "more): a finding in a file that NEW does not name counts as not judged again"
             )
     yield from _rule_notes(old.request, new.request)
     if old.tool.version != new.tool.version:
@@ -92,6 +113,12 @@ def _rule_notes(old: ReportRequest | None, new: ReportRequest | None) -> Iterato
 def _left_out(report: Report) -> int:
     """How many findings a filter or a baseline kept out of the report: it does not say which."""
     return report.summary.filtered + report.summary.baselined
+
+
+def _unnamed(target: TargetResult) -> int:
+    """How many files, and parts of files, of a target were not judged and are not named."""
+    kept = len(target.unrecognised) + len(target.not_judged)
+    return max(0, target.unrecognised_count + target.not_judged_count - kept)
 
 
 def _of_new(old: Report, new: Report) -> Iterator[ReportDifference]:
@@ -145,6 +172,9 @@ class _Unjudged:
         self._assumed = _other_versions(old.request, new.request)
         self._targets = {one.target: one for one in new.targets}
         self._unrecognised = {file for one in new.targets for file in one.unrecognised}
+        self._parts = dict((_parts_not_judged(new) - _parts_not_judged(old)).keys())
+        findings = (*new.findings, *(one.finding for one in new.suppressed))
+        self._named = {one.location.file for one in findings}
         self._skipped: dict[_Subject, list[FileSkipped | FileCrashed]] = {}
         unjudged: list[FileSkipped | FileCrashed] = [*new.skipped, *new.crashed]
         for one in unjudged:
@@ -159,8 +189,13 @@ class _Unjudged:
             return target.error or f"{target.target} was only partly read"
         if target.passed_over:
             return f"{target.target} was not read"
-        if finding.location.file in self._unrecognised:
-            return f"nothing in {finding.location.file} was recognised: not judged"
+        if file := finding.location.file:
+            if file in self._unrecognised:
+                return f"nothing in {file} was recognised: not judged"
+            if file in self._parts:
+                return f"{file} {self._parts[file]}"
+            if _unnamed(target) and file not in self._named:
+                return f"{file} may be one of the files that NEW did not judge and does not name"
         for one in self._skipped.get(_subject(finding), ()):
             is_of = one.rule == finding.rule or one.rule.startswith("*")
             if is_of and one.nic.mac in (None, finding.nic.mac):
@@ -185,6 +220,11 @@ class _Unjudged:
             return "NEW has only files that changed (--changed-since)"
         excluded = next((one for one in asked.exclude if _excludes(one, file)), "")
         return f"excluded from NEW (--exclude {excluded})" if excluded else ""
+
+
+def _parts_not_judged(report: Report) -> Counter[tuple[str, str]]:
+    """File and message of each part that was not judged, with how often the file has it."""
+    return Counter((part.file, part.message) for one in report.targets for part in one.not_judged)
 
 
 def _excludes(pattern: str, file: str) -> bool:

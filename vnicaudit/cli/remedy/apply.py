@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.applying.kinds import KindTable
     from vnicaudit.reports.writer import View
 
+_LISTS_STEPS = "; `vnicaudit apply --dry-run` without --domain and --nic lists all steps"
+
 _EPILOG = """\b
 Examples:
   vnicaudit apply plan.json --dry-run
@@ -209,7 +211,9 @@ def chosen_steps(
         *((one, _words_of(steps, _macs)) for one in wanted),
     ):
         if word not in among:
-            raise UsageError(f"the plan has no step for {word!r}{close_to(word, sorted(among))}")
+            raise UsageError(
+                f"the plan has no step for {word!r}{close_to(word, sorted(among)) or _LISTS_STEPS}"
+            )
     chosen = tuple(
         step
         for step in steps

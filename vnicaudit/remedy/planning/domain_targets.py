@@ -45,17 +45,20 @@ class DomainTargets:
         guests = AgentNames(context.adapters, live.deadline) if live.agent else None
         nics = self._nics(targets, InterfaceNames(guests or no_names))
         planner = DomainPlanner(context.judges, nics)
+        read: set[str] = set()
         try:
             for target, source in self._sources(targets):
                 if not isinstance(source, Source):
                     parts.add_unread(target, source)
                     continue
+                read.add(target.name)
                 context.requested.add_domain(source.domain, source.running)
                 context.observers.add_domain(source.running)
                 self._plan_domain(target, source, planner, parts)
         finally:
             if guests is not None:
                 guests.close()
+        parts.add_unread_targets(targets, read)
 
     def missing(self) -> list[str]:
         """Always empty: only domains and NICs can be named."""

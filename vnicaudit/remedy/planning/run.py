@@ -92,4 +92,5 @@ def _plan(
         not_planned=tuple(one for one in found if isinstance(one, NotPlanned)),
         errors=tuple(map(masked_message, (*errors, *missing))),
         notes=tuple(parts.notes),
+        unread_targets=parts.unread_targets,
     )

@@ -3,7 +3,7 @@ knows which there are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from vnicaudit.audit.reading.options import RunOptions
@@ -96,6 +96,13 @@ class PlanParts:
         self.planned: dict[str, list[Planned]] = {target.name: [] for target in targets}
         self.errors: dict[str, list[str]] = {name: [] for name in self.planned}
         self.notes: list[str] = []
+        self.unread_targets = 0
+
+    def add_unread_targets(self, targets: Iterable[Target], read: Collection[str]) -> None:
+        """Count those of a planner's targets that had errors and are not in ``read``: the names of
+        targets of which something could be read."""
+        names = (target.name for target in targets)
+        self.unread_targets += sum(bool(self.errors[name]) for name in names if name not in read)
 
     def add_unread(self, target: Target, error: ReadError | NotJudged) -> None:
         """Add what could not be read of a target, or was not judged."""

@@ -20,6 +20,7 @@ from vnicaudit.reports.report_file import FileNicRef
 MAX_BYTES = 256 * 1024 * 1024
 
 _BOM = b"\xef\xbb\xbf"
+_WANTED = "a plan is needed, as `vnicaudit plan -o FILE` writes it"
 _VERSIONED = re.compile(r"vnicaudit\.plan/\w+")
 
 _Keys = dict[str, msgspec.Raw]
@@ -50,7 +51,8 @@ def from_json(data: bytes, name: str) -> Plan:
     except msgspec.ValidationError as error:
         raise UsageError(f"{name}: not a plan: {mismatch(error)}") from None
     except msgspec.DecodeError as error:
-        raise UsageError(malformed(data, name, error)) from None
+        wanted = "" if data.lstrip().startswith(b"{") else f"; {_WANTED}"
+        raise UsageError(malformed(data, name, error) + wanted) from None
     except UnicodeDecodeError:
         raise UsageError(f"{name}: not UTF-8: not a plan") from None
     except RecursionError:

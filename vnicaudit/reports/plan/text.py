@@ -48,6 +48,10 @@ def render(plan: Plan, options: Options) -> Iterator[str]:
 def summary(plan: Plan) -> str:
     """``12 steps on 9 domains: 8 safe, 2 unsafe, 2 blocked; 3 NICs left out``, of a cloud ``on 1
     image and 9 servers``. Each step is counted once; one that is for the owner to do is that."""
+    unread = plan.unread_targets
+    if unread and unread == len(plan.targets) and not (plan.steps or plan.not_planned):
+        targets = count(unread, "target")
+        return f"Nothing could be planned: {unread:,} of {targets} could not be read"
     parts = [_steps(plan) if plan.steps else "Nothing to change"]
     if plan.not_planned:
         parts.append(f"{_objects_left(plan.not_planned)} left out")

@@ -48,8 +48,8 @@ class CloudTargets:
 
     def plan(self, targets: tuple[Target, ...], parts: PlanParts) -> None:
         """Servers, images and flavors, when all clouds were read."""
-        for target in targets:
-            self._read_cloud(target, parts)
+        read = {target.name for target in targets if self._read_cloud(target, parts)}
+        parts.add_unread_targets(targets, read)
         for name, found in self._planned():
             parts.planned[name].extend(found)
         parts.notes += self._notes()
@@ -66,14 +66,16 @@ class CloudTargets:
         uuid = found.about.id
         return self._seen.has_server(bare_uuid(uuid or "")) or self._chosen.is_left_out(uuid)
 
-    def _read_cloud(self, target: Target, parts: PlanParts) -> None:
-        """All that is in one cloud; what could not be read of it, and what else is to be said."""
+    def _read_cloud(self, target: Target, parts: PlanParts) -> bool:
+        """Read all that is in one cloud, and add to ``parts`` what could not be read and what else
+        is to be said. True if anything could be read."""
         context = self._context
         cloud = self._platforms.cloud(target, self._live)
         planner = CloudPlanner(context.judges, context.options, target.name)
         self._planners[target.name] = planner
         self._waiting[target.name] = []
         chosen_notes: list[str] = []
+        is_read = False
         items = guarded(target.name, cloud.items)
         for number, item in enumerate(self._chosen.selected(target.name, items, chosen_notes), 1):
             context.on_progress(target.name, number)
@@ -81,10 +83,13 @@ class CloudTargets:
                 case ReadError():
                     parts.add_unread(target, item)
                 case Server():
+                    is_read = True
                     self._read_server(item, planner)
                 case _:
+                    is_read = True
                     self._read_source(item, planner)
         parts.notes += (f"{target.name}: {note}" for note in (*chosen_notes, *cloud.notes))
+        return is_read
 
     def _read_server(self, server: Server, planner: CloudPlanner) -> None:
         if self._seen.server(bare_uuid(server.uuid), planner.target):
