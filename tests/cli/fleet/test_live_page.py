@@ -43,15 +43,14 @@ def test_the_history_is_asked_once_about_many_hosts_without_a_reading(
 ) -> None:
     folder = _stored(tmp_path, kept=kept)
     sizes: list[int] = []
-    open_on = FleetState.open_on
 
-    def counted(state: FleetState, hosts: Sequence[FleetHost]) -> Iterator[FoundOn]:
+    def counted(hosts: Sequence[FleetHost]) -> Iterator[FoundOn]:
         if hosts:
             sizes.append(len(hosts))
-        return open_on(state, hosts)
+        return FleetState.open_on(state, hosts)
 
-    monkeypatch.setattr(FleetState, "open_on", counted)
     with history_to_write(history_place(None, tmp_path)) as history, history.fleet_state() as state:
+        monkeypatch.setattr(state, "open_on", counted)
         live_page.history_page(state, (), folder)
         assert len(sizes) == queries
         assert sum(sizes) == len(HOSTS) - len(range(0, len(HOSTS), kept))
