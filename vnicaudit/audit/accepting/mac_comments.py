@@ -9,8 +9,8 @@ reason of bounded length.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.macs import NicSeen
 
+K = TypeVar("K")
 _LONGEST = 500
 """Characters of a reason and of an owner that are stored with a NIC."""
 
@@ -40,15 +41,7 @@ class MacComments:
 
     def __init__(self, comments: FileComments, rules: Iterable[str]) -> None:
         self._file = comments.first
-        self._by_rule: list[dict[_NicsMeant, tuple[int, Suppression]]] = []
-        for rule in rules:
-            first: dict[_NicsMeant, tuple[int, Suppression]] = {}
-            for number, entry in enumerate(comments.entries):
-                if entry.covers(rule):
-                    first.setdefault(
-                        _NicsMeant(*(entry.lines or (0, 0)), entry.mac), (number, entry)
-                    )
-            self._by_rule.append(first)
+        self._by_rule = [_first_entries(comments.entries, rule, _nics_meant) for rule in rules]
         keys = {key[:2] for first in self._by_rule for key in first}
         self._documents = sorted(lines for lines in keys if lines[0] != lines[1])
 
@@ -99,15 +92,24 @@ def with_metadata(
 ) -> tuple[NicSeen, ...]:
     """The NICs of a domain, each with the first of these entries of its metadata for each of these
     rules."""
-    valid = tuple(enumerate(entries))
-    by_rule: list[dict[str | None, tuple[int, Suppression]]] = []
-    for rule in rules:
-        first: dict[str | None, tuple[int, Suppression]] = {}
-        for number, entry in valid:
-            if entry.covers(rule):
-                first.setdefault(entry.mac, (number, entry))
-        by_rule.append(first)
+    valid = tuple(entries)
+    by_rule = [_first_entries(valid, rule, lambda one: one.mac) for rule in rules]
     return tuple(replace(nic, suppressions=_texts_for(nic.mac, by_rule)) for nic in nics)
+
+
+def _first_entries(
+    entries: Iterable[Suppression], rule: str, key: Callable[[Suppression], K]
+) -> dict[K, tuple[int, Suppression]]:
+    """The first entry of each key that covers the rule, with its number among all."""
+    first: dict[K, tuple[int, Suppression]] = {}
+    for number, entry in enumerate(entries):
+        if entry.covers(rule):
+            first.setdefault(key(entry), (number, entry))
+    return first
+
+
+def _nics_meant(entry: Suppression) -> _NicsMeant:
+    return _NicsMeant(*(entry.lines or (0, 0)), entry.mac)
 
 
 def _texts_for(

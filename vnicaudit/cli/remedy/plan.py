@@ -226,7 +226,7 @@ def print_plan(
     if plan.steps and not output.quiet:
         emit(
             "Nothing has been changed."
-            + ("" if in_full else (" To see each step in full, use --diff."))
+            + ("" if in_full else " To see each step in full, use --diff.")
             + "\n"
         )
     flush()
