@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vnicaudit.audit.judging.catalogue import catalogue_with
-from vnicaudit.errors import MissingExtraError, UsageError, VnicauditError
-from vnicaudit.fleet.running.spool import SpoolFolder
+from vnicaudit.errors import MissingExtraError, VnicauditError
+from vnicaudit.fleet.running.spool import SpoolFolder, finished_spool
 from vnicaudit.fleet.serving.answers import HTML, Route, RouteContent
 from vnicaudit.fleet.serving.shared import SharedValue
 from vnicaudit.model.finding import Severity
@@ -101,12 +101,7 @@ class _Pages:
 
 
 def _page_of_audit(state: Path) -> bytes:
-    spool = SpoolFolder(state).finished()
-    if spool is None:
-        raise UsageError(
-            f"{state}: no fleet audit is stored there; run `vnicaudit fleet audit` first"
-        )
-    return "".join(_rendered(spool)).encode()
+    return "".join(_rendered(finished_spool(state))).encode()
 
 
 def _rendered(spool: AuditSpool) -> Iterator[str]:

@@ -22,7 +22,7 @@ from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit
-from vnicaudit.errors import JournalError, UsageError
+from vnicaudit.errors import JournalError
 
 if TYPE_CHECKING:
     from vnicaudit.fleet.running.spool import AuditSpool
@@ -80,17 +80,13 @@ def command(options: TopOptions) -> int:
     was measured with `vnicaudit bench` and imported into the history.
     """
     from vnicaudit.fleet.ranking.ranking import rank
-    from vnicaudit.fleet.running.spool import SpoolFolder
+    from vnicaudit.fleet.running.spool import finished_spool
     from vnicaudit.reports.coverage import coverage_sentence
     from vnicaudit.reports.ranking.json import ranking_json
     from vnicaudit.reports.ranking.text import ranking_text
 
     state = Path(state_folder(options.place.state))
-    spool = SpoolFolder(state).finished()
-    if spool is None:
-        raise UsageError(
-            f"{state}: no fleet audit is stored there; run `vnicaudit fleet audit` first"
-        )
+    spool = finished_spool(state)
     audit, per_place = spool.audit(), options.by == "place"
     ranking = rank(
         audit, _readings(spool), _gains(options.place), most=options.top, per_place=per_place

@@ -222,3 +222,14 @@ def _unpacked(body: bytes) -> HostReading:
     if unpacker.unconsumed_tail:
         raise ValueError("too large")
     return msgpack_decoder(HostReading).decode(data)
+
+
+def finished_spool(state: Path) -> AuditSpool:
+    """The newest audit of a fleet in a state folder that was brought to its end. Raises UsageError
+    where there is none."""
+    spool = SpoolFolder(state).finished()
+    if spool is None:
+        raise UsageError(
+            f"{state}: no fleet audit is stored there; run `vnicaudit fleet audit` first"
+        )
+    return spool
