@@ -358,3 +358,39 @@ def test_what_no_run_tells_decides_nothing() -> None:
     assert (first.metric, first.primary, first.verdict) == ("goodput", True, "improved")
     assert (second.metric, second.primary) == ("host_cpu_per_gbit", False)
     assert second.notes == ("no run measured it here: the verdict does not depend on it",)
+
+
+def beside(samples: list[Sample], **threads: tuple[float, ...]) -> list[Sample]:
+    """The runs of each arm with as many threads of others for each CPU, in turn."""
+    return [
+        replace(each, covariates=Covariates(target_others=threads[each.arm][each.block % 2]))
+        for each in samples
+    ]
+
+
+@pytest.mark.parametrize(
+    ("factor", "slowed", "verdict", "note"),
+    [(50.0, (2.0, 1.0), "improved", "runs with equal load show the difference as well"),
+     (50.0, (2.0, 2.0), "inconclusive", "that may be the whole difference"),
+     (1.5, (2.0, 1.0), "inconclusive", "that may be the whole difference")],
+)  # fmt: skip
+def test_others_wanted_the_cpus_more_in_one_arm(
+    factor: float, slowed: tuple[float, ...], verdict: str, note: str
+) -> None:
+    """Half of the slowed arm's runs had no more of them than a run of the other arm, or none
+    had."""
+    terms = replace(QUICK, design="single-flip")
+    runs = pair(steady(1e7), steady(1e7 * factor))
+    found = one(beside(runs, before=slowed, after=(1.0, 0.0)), terms)
+    assert found.verdict == verdict
+    assert note in found.notes[0]
+    assert "busier in before" in found.notes[0]
+
+
+def test_others_slowed_what_is_better_when_low() -> None:
+    terms = replace(QUICK, design="single-flip")
+    runs = pair(steady(1e-4), steady(5e-3), RR.id, "latency_p99")
+    had = beside(runs, before=(1.0, 0.0), after=(2.0, 1.0))
+    (found,) = compare(had, [RR], "before", "after", terms)
+    assert found.verdict == "regressed"
+    assert "runs with equal load show the difference as well" in found.notes[0]

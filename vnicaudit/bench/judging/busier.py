@@ -11,11 +11,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from vnicaudit.bench.facts.pressure import mean_of_known
+from vnicaudit.bench.metrics import Metric
 from vnicaudit.model.measurement import End, Sample
 
 _MUCH = 0.5
 """Threads for each CPU: with so many more, each program gets a third less of a CPU, or still
 less."""
+
+_TWICE = 2.0
+"""So much worse with as many threads beside it: something else slows it down."""
 
 
 class Busier(NamedTuple):
@@ -38,6 +42,28 @@ class Busier(NamedTuple):
             f"were ready to run while there was no load, and {self.was:.1f} in the other arm"
         )
 
+    def is_all(self, slowed: Sequence[Sample], other: Sequence[Sample], metric: Metric) -> bool:
+        """Whether that may be the whole difference between two arms.
+
+        It is not where half of the runs of ``slowed``, or more, had no more of these threads beside
+        them than some run of ``other``, and each of them was still twice as bad as the worst run of
+        ``other``.
+        """
+        beside = [others for run in other if (others := _others(run, self.end)) is not None]
+        theirs = [run.values[metric.name] for run in other if metric.name in run.values]
+        alike = [
+            run.values[metric.name]
+            for run in slowed
+            if metric.name in run.values
+            and (others := _others(run, self.end)) is not None
+            and others <= max(beside, default=-1)
+        ]
+        if not theirs or not alike or 2 * len(alike) < len(slowed):
+            return True
+        if metric.better == "higher":
+            return min(theirs) < _TWICE * max(alike)
+        return max(theirs) * _TWICE > min(alike)
+
 
 def busier(first: Sequence[Sample], second: Sequence[Sample]) -> Busier | None:
     """By how much others were busier in the second arm; None where that is not known."""
@@ -51,9 +77,8 @@ def busier(first: Sequence[Sample], second: Sequence[Sample]) -> Busier | None:
 
 
 def _other_threads(runs: Sequence[Sample], end: End) -> float | None:
-    return mean_of_known(
-        [
-            each.covariates.target_others if end == "target" else each.covariates.peer_others
-            for each in runs
-        ]
-    )
+    return mean_of_known([_others(each, end) for each in runs])
+
+
+def _others(run: Sample, end: End) -> float | None:
+    return run.covariates.target_others if end == "target" else run.covariates.peer_others

@@ -108,13 +108,19 @@ def _unless_others_did(
         [each for each in samples if each.valid and each.arm == arm]
         for arm in (comparison.before_arm, comparison.after_arm)
     )
-    for slowed, found, arm in (
-        (_SLOWED_AFTER, busier(before, after), comparison.after_arm),
-        (_SLOWED_BEFORE, busier(after, before), comparison.before_arm),
+    for verdicts, other, slowed, arm in (
+        (_SLOWED_AFTER, before, after, comparison.after_arm),
+        (_SLOWED_BEFORE, after, before, comparison.before_arm),
     ):
-        if found and found.much and comparison.verdict in slowed:
-            notes = (f"{found.words(arm)}: that may be the whole difference", *comparison.notes)
+        found = busier(other, slowed)
+        if not found or not found.much or comparison.verdict not in verdicts:
+            continue
+        words = found.words(arm)
+        if found.is_all(slowed, other, METRICS[comparison.metric]):
+            notes = (f"{words}: that may be the whole difference", *comparison.notes)
             return replace(comparison, verdict="inconclusive", notes=notes)
+        notes = (f"{words}; runs with equal load show the difference as well", *comparison.notes)
+        return replace(comparison, notes=notes)
     return comparison
 
 
