@@ -12,9 +12,16 @@ from vnicaudit.history.bulk import Row, insert_rows, set_by_id
 from vnicaudit.history.hosts import HostWork
 from vnicaudit.history.known import KnownHost, open_findings, open_nics
 from vnicaudit.history.looked import LookedAt
-from vnicaudit.history.origins import NEW, DomainNic, EarlierInterval, Origin, Origins
+from vnicaudit.history.origins import NEW, EarlierInterval, Origin, Origins
 from vnicaudit.history.problems import Problems
-from vnicaudit.history.rows import FindingFacts, NicFacts, findings_of, milliseconds, nics_of
+from vnicaudit.history.rows import (
+    FindingFacts,
+    NicFacts,
+    NicKey,
+    findings_of,
+    milliseconds,
+    nics_of,
+)
 from vnicaudit.history.tables import finding, nic
 from vnicaudit.history.tallies import FLOWS, Flow, HostTally, ended_flows, replace_host_tallies
 from vnicaudit.history.transitions import (
@@ -152,6 +159,8 @@ class _NicWriter:
         closed = [each for one in changes for each in one.nics.closed]
         self.has_ended |= bool(closed)
         _close(self._connection, nic, self._audit, closed)
+        shifted = [each for one in changes for each in one.nics.shifted]
+        set_by_id(self._connection, nic, shifted, "nic_index")
 
     def open(self, changes: Sequence[_Changed]) -> None:
         before = {} if self._origins.no_nics else self._before(changes)
@@ -162,18 +171,18 @@ class _NicWriter:
                 rows.append(self._row(one.host, each, before, at))
         insert_rows(self._connection, nic, rows)
 
-    def _before(self, changes: Sequence[_Changed]) -> dict[DomainNic, list[EarlierInterval]]:
+    def _before(self, changes: Sequence[_Changed]) -> dict[NicKey, list[EarlierInterval]]:
         appeared = (each for one in changes for each in one.nics.opened if each.first_seen is None)
-        return self._origins.nics({_domain_nic(each.facts) for each in appeared})
+        return self._origins.nics({each.facts.key for each in appeared})
 
     def _row(
-        self, host: int, one: OpenedNic, before: dict[DomainNic, list[EarlierInterval]], at: int
+        self, host: int, one: OpenedNic, before: dict[NicKey, list[EarlierInterval]], at: int
     ) -> Row:
         origin = NEW
         if one.first_seen is not None:
             origin = Origin("changed", one.first_seen)
         elif before:
-            origin = self._origins.origin(host, before.get(_domain_nic(one.facts), ()))
+            origin = self._origins.origin(host, before.get(one.facts.key, ()))
         first = at if origin.first_seen is None else origin.first_seen
         self._next += 1
         head = (self._next - 1, host, self._audit, None, origin.opened_as, None, one.changed, first)
@@ -243,10 +252,6 @@ class _FindingWriter:
         site = "" if inventoried is None else inventoried.site
         key: Flow = (site, *group)
         self._flows[flow][key] += 1
-
-
-def _domain_nic(facts: NicFacts) -> DomainNic:
-    return facts.uuid or facts.domain, facts.mac
 
 
 def _close(connection: Connection, table: Table, audit: int, closed: Iterable[Closed]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -10,21 +10,19 @@ from sqlalchemy import ColumnElement, Connection, select
 
 from vnicaudit.history.drift_sides import (
     AT_ONCE,
-    CHANGES,
     AuditPair,
-    Course,
-    Key,
-    Pairing,
-    courses,
-    pairing,
+    Interval,
+    OneSided,
+    across_hosts,
+    elsewhere,
+    ending,
+    origin,
 )
 from vnicaudit.history.known import chunks
+from vnicaudit.history.matching import grouped
 from vnicaudit.history.records import finding_record
 from vnicaudit.history.tables import finding, problem
 from vnicaudit.model.history import FindingRecord
-
-_MARK = 3
-"""Place of the fingerprint among the columns of a finding that a record is made of."""
 
 
 class _Problem(NamedTuple):
@@ -35,64 +33,53 @@ class _Problem(NamedTuple):
     message: str
 
 
-class _FindingContent(NamedTuple):
-    """As few columns as tell whether something differs."""
+class _Content(NamedTuple):
+    """As few columns of a finding as tell whether something differs."""
 
     id: int
     host: int
     fingerprint: bytes
     problem: int
     accepted: int
-
-
-class _FindingInterval(NamedTuple):
-    """An interval that is in the report, and what names it. ``values``: what a record is made
-    of."""
-
-    key: Key
     opened_as: str
-    closed_as: str
-    values: tuple[object, ...]
+
+
+_Problems = Mapping[int, _Problem]
+_Told = Iterator[tuple[int, str]]
+"""Ids of the intervals to be told of, each with the state that is told."""
 
 
 def finding_drift(connection: Connection, pair: AuditPair) -> list[FindingRecord]:
     """The differences, sorted by state, rule, host and what they are about."""
-    before = _contents(connection, pair, pair.held_before(finding))
-    after = _contents(connection, pair, pair.held_after(finding))
+    before = _contents(connection, pair.held_before(finding))
+    after = _contents(connection, pair.held_after(finding))
     numbers = {one.problem for one in (*before, *after)}
     problems = _problems(connection, pair, sorted(numbers))
-    paired = pairing(
-        *(
-            [(one.id, (one.host, one.fingerprint)) for one in some if one.problem in problems]
-            for some in (before, after)
-        )
+    old, new = (
+        {(one.host, one.fingerprint): one for one in some if one.problem in problems}
+        for some in (before, after)
     )
-    changed = dict(_changed(paired, before, after, problems))
-    told = _reported_intervals(
-        connection, pair, problems, [*changed, *paired.only_before, *paired.only_after]
-    )
-    records = [finding_record(state, told[number].values) for number, state in changed.items()]
-    records += _one_sided(connection, pair, paired, told)
-    return sorted(records, key=_order)
+    told = dict(_changed(pair, problems, old, new))
+    ended = [one for key, one in old.items() if key not in new]
+    begun = [one for key, one in new.items() if key not in old]
+    told.update(_one_sided(connection, pair, ended, begun))
+    return sorted(_records(connection, pair, problems, told), key=_order)
 
 
 def _order(one: FindingRecord) -> tuple[str, ...]:
     return one.state, one.rule, one.host, one.subject, one.mac or "", one.fingerprint
 
 
-def _contents(
-    connection: Connection, pair: AuditPair, holds: ColumnElement[bool]
-) -> list[_FindingContent]:
-    f = finding.c
-    query = select(f.id, f.host, f.fingerprint, f.problem, f.accepted).where(holds)
+def _contents(connection: Connection, holds: ColumnElement[bool]) -> list[_Content]:
+    query = select(*(finding.c[name] for name in _Content._fields)).where(holds)
     rows = chain.from_iterable(connection.execute(query).partitions(AT_ONCE))
-    return [_FindingContent._make(row) for row in rows if row[1] in pair.hosts]
+    return [_Content._make(row) for row in rows]
 
 
 def _problems(connection: Connection, pair: AuditPair, ids: list[int]) -> dict[int, _Problem]:
     """Those of the rules that both audits asked."""
     p = problem.c
-    query = select(p.id, p.rule, p.name, p.severity, p.owner, p.message)
+    query = select(p.id, *(p[name] for name in _Problem._fields))
     query = query.where(p.rule.in_(sorted(pair.rules)))
     return {
         number: _Problem._make(values)
@@ -102,60 +89,97 @@ def _problems(connection: Connection, pair: AuditPair, ids: list[int]) -> dict[i
 
 
 def _changed(
-    paired: Pairing,
-    before: list[_FindingContent],
-    after: list[_FindingContent],
-    problems: Mapping[int, _Problem],
-) -> Iterator[tuple[int, str]]:
-    """Intervals that began, and what changed with them."""
-    old, new = ({one.id: one for one in some} for some in (before, after))
-    for ended, begun in paired.changed.items():
-        state = _change(old[ended], new[begun], problems)
+    pair: AuditPair,
+    problems: _Problems,
+    old: Mapping[tuple[int, bytes], _Content],
+    new: Mapping[tuple[int, bytes], _Content],
+) -> _Told:
+    """Findings that are on one host at both audits, and what changed."""
+    for key, one in new.items():
+        was = old.get(key)
+        if was is None or one.host not in pair.hosts:
+            continue
+        state = _acceptance(was, one) or _wording(was, one, problems)
         if state is not None:
-            yield begun, state
+            yield one.id, state
 
 
-def _change(
-    old: _FindingContent, new: _FindingContent, problems: Mapping[int, _Problem]
-) -> str | None:
-    if bool(old.accepted) != bool(new.accepted):
-        return "suppressed" if new.accepted else "unsuppressed"
+def _acceptance(old: _Content, new: _Content) -> str | None:
+    if bool(old.accepted) == bool(new.accepted):
+        return None
+    return "suppressed" if new.accepted else "unsuppressed"
+
+
+def _wording(old: _Content, new: _Content, problems: _Problems) -> str | None:
     if old.problem == new.problem:
         return None
     was, now = problems[old.problem], problems[new.problem]
     return "changed" if (was.severity, was.message) != (now.severity, now.message) else None
 
 
-def _reported_intervals(
-    connection: Connection, pair: AuditPair, problems: Mapping[int, _Problem], ids: list[int]
-) -> dict[int, _FindingInterval]:
-    f = finding.c
-    query = select(f.id, f.host, f.problem, f.opened_as, f.closed_as, f.subject, f.uuid, f.mac)
-    query = query.add_columns(f.fingerprint, f.first_seen, f.reopened, f.accepted)
-    found = {}
-    for some in chunks(ids):
-        rows = connection.execute(query.where(f.id.in_(some))).all()
-        for number, host, what, opened_as, closed_as, *others in rows:
-            values = (*pair.hosts[host], *problems[what], *others)
-            found[number] = _FindingInterval(
-                (host, others[_MARK]), opened_as, closed_as or "", values
-            )
-    return found
-
-
 def _one_sided(
-    connection: Connection, pair: AuditPair, paired: Pairing, told: Mapping[int, _FindingInterval]
+    connection: Connection, pair: AuditPair, ended: list[_Content], begun: list[_Content]
+) -> _Told:
+    """Findings that are on their host at one of the audits alone."""
+    contents = {one.id: one for one in chain(ended, begun)}
+    gone, arrived = [], []
+    for was, now in across_hosts(pair, map(_one, ended), map(_one, begun)):
+        if was is not None and now is not None:
+            yield now.id, _acceptance(contents[was.id], contents[now.id]) or "moved"
+        elif was is not None:
+            gone.append(contents[was.id])
+        elif now is not None:
+            arrived.append(contents[now.id])
+    yield from _gone(connection, pair, gone)
+    yield from _arrived(connection, pair, arrived)
+
+
+def _one(one: _Content) -> OneSided:
+    return OneSided(one.id, one.host, one.fingerprint)
+
+
+def _gone(connection: Connection, pair: AuditPair, some: list[_Content]) -> _Told:
+    past = _past(connection, pair, [one.fingerprint for one in some])
+    for one in some:
+        yield one.id, ending(past[one.fingerprint], one.host, pair)
+
+
+def _arrived(connection: Connection, pair: AuditPair, some: list[_Content]) -> _Told:
+    known = [one.fingerprint for one in some if one.opened_as != "new"]
+    past = _past(connection, pair, known)
+    for one in some:
+        intervals = past.get(one.fingerprint)
+        if one.accepted:
+            yield one.id, "suppressed"
+        elif intervals is None:
+            yield one.id, "new"
+        elif elsewhere(intervals, one.host, pair) is not None:
+            yield one.id, "moved"
+        else:
+            yield one.id, origin(intervals, pair)
+
+
+def _past(
+    connection: Connection, pair: AuditPair, fingerprints: Collection[bytes]
+) -> dict[bytes, list[Interval]]:
+    """The intervals of findings until the second audit, oldest first."""
+    f = finding.c
+    query = select(f.fingerprint, *(f[name] for name in Interval._fields))
+    query = query.where(f.opened <= pair.after).order_by(f.id)
+    rows = (
+        row
+        for some in chunks(list(fingerprints))
+        for row in connection.execute(query.where(f.fingerprint.in_(some)))
+    )
+    return grouped((key, Interval._make(values)) for key, *values in rows)
+
+
+def _records(
+    connection: Connection, pair: AuditPair, problems: _Problems, told: Mapping[int, str]
 ) -> Iterator[FindingRecord]:
-    """Findings that are at one of the audits alone; where one moved is told, not whence."""
-    ended = {number: told[number] for number in paired.only_before}
-    begun = {number: told[number] for number in paired.only_after}
-    unclear = [one.key for one in ended.values() if one.closed_as in CHANGES]
-    unclear += [one.key for one in begun.values() if one.opened_as in CHANGES]
-    known = courses(connection, pair, finding.c.fingerprint, unclear)
-    for one in ended.values():
-        how = known.get(one.key, Course(ended_as=one.closed_as)).ended_as
-        if how != "moved":
-            yield finding_record(how, one.values)
-    for one in begun.values():
-        how = known.get(one.key, Course(began_as=one.opened_as)).began_as
-        yield finding_record(how, one.values)
+    f = finding.c
+    query = select(f.id, f.host, f.problem, f.subject, f.uuid, f.mac, f.fingerprint, f.first_seen)
+    query = query.add_columns(f.reopened)
+    for some in chunks(list(told)):
+        for number, host, what, *values in connection.execute(query.where(f.id.in_(some))):
+            yield finding_record(told[number], (*pair.names[host], *problems[what], *values))

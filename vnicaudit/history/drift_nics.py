@@ -4,7 +4,7 @@ intervals differ, few do themselves."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -12,118 +12,193 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from vnicaudit.history.drift_sides import (
     AT_ONCE,
-    CHANGES,
     AuditPair,
-    Course,
-    HostName,
-    Key,
-    Pairing,
-    courses,
-    pairing,
+    Interval,
+    Move,
+    OneSided,
+    across_hosts,
+    elsewhere,
+    origin,
 )
-from vnicaudit.history.known import MANY, chunks
-from vnicaudit.history.rows import NicFacts, uuid_text
+from vnicaudit.history.known import MANY, chunks, nics_with
+from vnicaudit.history.matching import grouped, matched
+from vnicaudit.history.rows import NicFacts, NicKey, nic_key, uuid_text
 from vnicaudit.history.tables import nic
-from vnicaudit.history.transitions import COMPARED, Value, changed_values, nic_key
+from vnicaudit.history.transitions import COMPARED, Value, changed_values
 from vnicaudit.model.history import NicRecord
 
-_PLACES = {name: place for place, name in enumerate(NicFacts._fields)}
 _MOST_JOINED = 4
 """Joined intervals of one MAC address, for each pair that is compared: more are fetched by id."""
-_Addresses = defaultdict["str | None", int]
+_Side = dict[tuple[int, NicKey], list[int]]
+"""Ids of intervals by host and NIC."""
 Changes = dict[str, tuple[str | int | None, str | int | None]]
 
 
-class _NicInterval(NamedTuple):
-    """An interval that is in the report: its host's number, and its columns."""
+class _Nic(NamedTuple):
+    """An interval: its host's number, how it began, and its columns."""
 
     host: int
     opened_as: str
-    closed_as: str
-    facts: Sequence[object]
-
-    @property
-    def key(self) -> Key:
-        """The host and the address, which its course is found by."""
-        return self.host, self.facts[_PLACES["mac"]]
+    facts: NicFacts
 
 
 def nic_drift(connection: Connection, pair: AuditPair) -> list[NicRecord]:
     """The differences, sorted by state, host, domain and MAC address."""
-    addresses: tuple[_Addresses, _Addresses] = (defaultdict(int), defaultdict(int))
-    paired = pairing(
-        _keys(connection, pair.hosts, pair.held_before(nic), addresses[0]),
-        _keys(connection, pair.hosts, pair.held_after(nic), addresses[1]),
-    )
-    joined = sum(number * addresses[1].get(mac, 0) for mac, number in addresses[0].items())
-    is_crowded = joined > _MOST_JOINED * len(paired.changed)
-    both = (
-        _pairs_by_id(connection, paired)
-        if is_crowded
-        else _pairs_by_address(connection, pair, paired)
-    )
-    changed = (
-        _record("changed", pair.hosts[host], new, changes)
-        for host, old, new in both
-        if (changes := _changes(old, new))
-    )
-    records = [*changed, *_one_sided(connection, pair, paired)]
+    old = _side(connection, pair.held_before(nic))
+    new = _side(connection, pair.held_after(nic))
+    alone = {key for key, ids in old.items() if len(ids) == len(new.get(key, ())) == 1}
+    alone = {(host, key) for host, key in alone if key[1] is not None}
+    pairs = {old[each][0]: new[each][0] for each in alone if each[0] in pair.hosts}
+    records = [
+        _record("changed", pair, now, changes)
+        for was, now in _pairs(connection, pair, pairs, (old, new))
+        if (changes := _changes(was.facts, now.facts))
+    ]
+    for side in (old, new):
+        for each in alone:
+            del side[each]
+    records += _others(connection, pair, old, new)
     return sorted(records, key=lambda one: (one.state, one.host, one.domain, one.mac or ""))
 
 
-def _keys(
-    connection: Connection,
-    hosts: Container[int],
-    holds: ColumnElement[bool],
-    addresses: _Addresses,
-) -> Iterator[tuple[int, tuple[object, ...]]]:
-    """Intervals on these hosts, each with the host and
-    :func:`vnicaudit.history.transitions.nic_key`. ``addresses``: counts those of all hosts."""
+def _side(connection: Connection, holds: ColumnElement[bool]) -> _Side:
     n = nic.c
-    query = select(n.id, n.host, n.uuid, n.domain, n.mac, n.nic_index).where(holds)
-    rows = chain.from_iterable(connection.execute(query).partitions(AT_ONCE))
-    for number, host, uuid, domain, mac, index in rows:
-        addresses[mac] += 1
-        if host in hosts:
-            yield number, (host, *nic_key(uuid, domain, mac, index))
+    query = select(n.id, n.host, n.uuid, n.domain, n.mac).where(holds)
+    side: _Side = {}
+    for number, host, *key in chain.from_iterable(connection.execute(query).partitions(AT_ONCE)):
+        side.setdefault((host, nic_key(*key)), []).append(number)
+    return side
+
+
+def _pairs(
+    connection: Connection, pair: AuditPair, pairs: Mapping[int, int], sides: Sequence[_Side]
+) -> Iterator[tuple[_Nic, _Nic]]:
+    """The intervals of these pairs of ids, as far as a column differs."""
+    old, new = (_addresses(side) for side in sides)
+    joined = sum(number * new.get(mac, 0) for mac, number in old.items())
+    if joined > _MOST_JOINED * len(pairs):
+        yield from _pairs_by_id(connection, pairs)
+    elif pairs:
+        yield from _pairs_by_address(connection, pair, pairs)
+
+
+def _addresses(side: _Side) -> dict[str | None, int]:
+    """How many intervals each address has."""
+    counts: defaultdict[str | None, int] = defaultdict(int)
+    for (_host, key), ids in side.items():
+        counts[key[1]] += len(ids)
+    return counts
 
 
 def _pairs_by_address(
-    connection: Connection, pair: AuditPair, paired: Pairing
-) -> Iterator[tuple[int, NicFacts, NicFacts]]:
-    """NICs of which a column differs, each with its host: the database joins the intervals of one
-    address on a host, and compares them. The work grows with the square of the number of NICs
-    that share an address."""
-    if not paired.changed:
-        return
+    connection: Connection, pair: AuditPair, pairs: Mapping[int, int]
+) -> Iterator[tuple[_Nic, _Nic]]:
+    """The database joins the intervals of one address on a host, and compares them. The work grows
+    with the square of the number of NICs that share an address."""
     old, new = nic.alias("old_nic"), nic.alias("new_nic")
     differs = or_(*(old.c[name].is_distinct_from(new.c[name]) for name in COMPARED))
     facts = [side.c[name] for side in (old, new) for name in NicFacts._fields]
-    query = select(old.c.id, new.c.id, new.c.host, *facts).where(
-        pair.held_before(old), pair.held_after(new), differs
-    )
-    no_mac = and_(old.c.mac.is_(None), new.c.mac.is_(None), new.c.nic_index == old.c.nic_index)
+    same = and_(new.c.host == old.c.host, new.c.mac == old.c.mac)
+    query = select(old.c.id, new.c.id, new.c.host, *facts).join(new, same)
+    rows = connection.execute(query.where(pair.held_before(old), pair.held_after(new), differs))
     width = len(NicFacts._fields)
-    for same in (new.c.mac == old.c.mac, no_mac):
-        rows = connection.execute(query.join(new, and_(new.c.host == old.c.host, same)))
-        for ended, begun, host, *values in chain.from_iterable(rows.partitions(AT_ONCE)):
-            if paired.changed.get(ended) == begun:
-                yield host, NicFacts._make(values[:width]), NicFacts._make(values[width:])
+    for ended, begun, host, *values in chain.from_iterable(rows.partitions(AT_ONCE)):
+        if pairs.get(ended) == begun:
+            yield (
+                _Nic(host, "", NicFacts._make(values[:width])),
+                _Nic(host, "", NicFacts._make(values[width:])),
+            )
 
 
-def _pairs_by_id(
-    connection: Connection, paired: Pairing
-) -> Iterator[tuple[int, NicFacts, NicFacts]]:
-    """All NICs with an interval on both sides, each with its host: fetched by the ids of their
-    intervals. Slower than :func:`_pairs_by_address` where addresses are distinct; the work grows
-    with the number of pairs alone, however many share an address."""
-    n = nic.c
-    query = select(n.id, n.host, *(n[name] for name in NicFacts._fields))
-    for some in chunks(list(paired.changed.items()), MANY // 2):
-        rows = connection.execute(query.where(n.id.in_(list(chain.from_iterable(some)))))
-        facts = {number: (host, NicFacts._make(values)) for number, host, *values in rows}
+def _pairs_by_id(connection: Connection, pairs: Mapping[int, int]) -> Iterator[tuple[_Nic, _Nic]]:
+    """Slower than :func:`_pairs_by_address` where addresses are distinct; the work grows with the
+    number of pairs alone, however many share an address."""
+    for some in chunks(list(pairs.items()), MANY // 2):
+        nics = _intervals(connection, list(chain.from_iterable(some)))
         for ended, begun in some:
-            yield facts[begun][0], facts[ended][1], facts[begun][1]
+            yield nics[ended], nics[begun]
+
+
+def _intervals(connection: Connection, ids: Sequence[int]) -> dict[int, _Nic]:
+    n = nic.c
+    query = select(n.id, n.host, n.opened_as, *(n[name] for name in NicFacts._fields))
+    return {
+        number: _Nic(host, opened_as, NicFacts._make(facts))
+        for some in chunks(ids)
+        for number, host, opened_as, *facts in connection.execute(query.where(n.id.in_(some)))
+    }
+
+
+def _others(connection: Connection, pair: AuditPair, old: _Side, new: _Side) -> Iterator[NicRecord]:
+    """NICs that have their like on their host, or are there at one of the audits alone."""
+    keys = {key for side in (old, new) for host, key in side if host in pair.hosts}
+    sides = [{each: ids for each, ids in side.items() if each[1] in keys} for side in (old, new)]
+    ids = [number for side in sides for some in side.values() for number in some]
+    nics = _intervals(connection, ids)
+    ended, begun = [], []
+    for was, now in _on_hosts(nics, *sides):
+        if was is None or now is None:
+            ended += [] if was is None else [was]
+            begun += [] if now is None else [now]
+        elif was.host in pair.hosts and was.state != now.state:
+            changes = _changes(nics[was.id].facts, nics[now.id].facts)
+            yield _record("changed", pair, nics[now.id], changes)
+    arrived = []
+    for was, now in across_hosts(pair, ended, begun):
+        if was is not None and now is not None:
+            yield _moved(pair, nics[was.id], nics[now.id])
+        elif was is not None:
+            yield _record("gone", pair, nics[was.id])
+        elif now is not None:
+            arrived.append(nics[now.id])
+    yield from _arrived(connection, pair, arrived)
+
+
+def _on_hosts(nics: Mapping[int, _Nic], old: _Side, new: _Side) -> Iterator[Move]:
+    """NICs of one host, each with itself where it is there at both audits."""
+    for each in {**old, **new}:
+        both = (
+            [_one(number, nics[number]) for number in side.get(each, ())] for side in (old, new)
+        )
+        ordered = (sorted(some, key=lambda one: (one.place, one.id)) for some in both)
+        yield from matched(*([(one.state, one) for one in some] for some in ordered))
+
+
+def _one(number: int, one: _Nic) -> OneSided:
+    return OneSided(number, one.host, one.facts.key, one.facts.state, one.facts.nic_index)
+
+
+def _arrived(connection: Connection, pair: AuditPair, nics: Sequence[_Nic]) -> Iterator[NicRecord]:
+    """NICs that came to a host; none of them has left another one since the first audit."""
+    known = [one.facts.key for one in nics if one.opened_as != "new"]
+    past = _past(connection, pair, known)
+    there = [elsewhere(past.get(one.facts.key, ()), one.host, pair) for one in nics]
+    sources = _intervals(connection, [one.id for one in there if one is not None])
+    for one, source in zip(nics, there, strict=True):
+        if source is not None:
+            yield _moved(pair, sources[source.id], one)
+        else:
+            intervals = past.get(one.facts.key)
+            yield _record(origin(intervals, pair) if intervals else "new", pair, one)
+
+
+def _past(
+    connection: Connection, pair: AuditPair, keys: Collection[NicKey]
+) -> dict[NicKey, list[Interval]]:
+    """The intervals of NICs until the second audit, oldest first."""
+    n = nic.c
+    query = select(n.uuid, n.domain, n.mac, *(n[name] for name in Interval._fields))
+    query = query.where(n.opened <= pair.after).order_by(n.id)
+    wanted = frozenset(keys)
+    rows = (row for some in nics_with(wanted) for row in connection.execute(query.where(some)))
+    keyed = ((nic_key(*row[:3]), Interval._make(row[3:])) for row in rows)
+    return grouped((key, one) for key, one in keyed if key in wanted)
+
+
+def _moved(pair: AuditPair, old: _Nic, new: _Nic) -> NicRecord:
+    """Told where it is now, with the host that it left among what changed."""
+    names = (pair.names[old.host].name, pair.names[new.host].name)
+    return _record("moved", pair, new, {"host": names, **_changes(old.facts, new.facts)})
 
 
 def _changes(old: NicFacts, new: NicFacts) -> Changes:
@@ -135,39 +210,8 @@ def _plain_value(value: Value) -> str | int | None:
     return uuid_text(value) if isinstance(value, bytes) else value
 
 
-def _one_sided(connection: Connection, pair: AuditPair, paired: Pairing) -> Iterator[NicRecord]:
-    """NICs that are at one of the audits alone; where one moved is told, not whence."""
-    ended, begun = (
-        _reported_intervals(connection, paired.only_before),
-        _reported_intervals(connection, paired.only_after),
-    )
-    unclear = [one.key for one in ended if one.closed_as in CHANGES]
-    unclear += [one.key for one in begun if one.opened_as in CHANGES]
-    known = courses(connection, pair, nic.c.mac, unclear)
-    for one in ended:
-        how = known.get(one.key, Course(ended_as=one.closed_as)).ended_as
-        if how != "moved":
-            yield _record(how, pair.hosts[one.host], one.facts)
-    for one in begun:
-        how = known.get(one.key, Course(began_as=one.opened_as)).began_as
-        yield _record(how, pair.hosts[one.host], one.facts)
-
-
-def _reported_intervals(connection: Connection, ids: Sequence[int]) -> list[_NicInterval]:
-    n = nic.c
-    facts = (n[name] for name in NicFacts._fields)
-    query = select(n.host, n.opened_as, n.closed_as, *facts)
-    return [
-        _NicInterval(host, opened_as, closed_as or "", facts)
-        for some in chunks(ids)
-        for host, opened_as, closed_as, *facts in connection.execute(query.where(n.id.in_(some)))
-    ]
-
-
-def _record(
-    state: str, host: HostName, facts: Sequence[object], changes: Changes | None = None
-) -> NicRecord:
-    one = NicFacts._make(facts)
+def _record(state: str, pair: AuditPair, nic: _Nic, changes: Changes | None = None) -> NicRecord:
+    host, one = pair.names[nic.host], nic.facts
     return NicRecord(
         state=state,
         host=host.name,

@@ -60,8 +60,8 @@ def _common(connection: Connection, before: int, after: int) -> tuple[AuditPair,
         if share is not None and share < 1:
             text = f"the {word} audit read a sample of {share:.0%} of the NICs: the others are "
             notes.append(f"{text}compared as last read")
-    both = host_names(connection, hosts[0] & hosts[1])
-    return AuditPair(before, after, both, rules[0] & rules[1]), notes
+    names = host_names(connection)
+    return AuditPair(before, after, hosts[0] & hosts[1], rules[0] & rules[1], names), notes
 
 
 def _read(connection: Connection, number: int) -> frozenset[int]:
