@@ -164,8 +164,8 @@ def nic_drift(a: PlainState, b: PlainState) -> Iterator[NicDrift]:
     compared = a.read & b.read
     old, new = ({n: one.models() for n, one in s.hosts.items()} for s in (a, b))
     for key in sorted({k for side in (old, new) for one in side.values() for k in one}, key=str):
-        left: list[tuple[str, str | None]] = []
-        came: list[tuple[str, str | None]] = []
+        left: list[_Somewhere] = []
+        came: list[_Somewhere] = []
         for host in sorted(b.hosts, key=lambda name: (name not in compared, name)):
             pairs, ended, begun = _paired(old[host][key] if host in old else [], new[host][key])
             left += [(host, model) for model in ended]
@@ -187,35 +187,41 @@ def _paired(old: Models, new: Models) -> tuple[list[tuple[str | None, str | None
     return list(zip(was, now, strict=False)), was[both:], now[both:]
 
 
+_Somewhere = tuple[str, str | None]
+"""Host and model of a NIC."""
+
+
 def _across(
-    key: NicKey,
-    left: list[tuple[str, str | None]],
-    came: list[tuple[str, str | None]],
-    a: PlainState,
-    compared: set[str],
+    key: NicKey, left: list[_Somewhere], came: list[_Somewhere], a: PlainState, compared: set[str]
 ) -> Iterator[NicDrift]:
-    pairs = []
-    for alike in (True, False):
-        for now in list(came):
-            was = next((each for each in left if not alike or each[1] == now[1]), None)
-            if was is not None:
-                pairs.append((was, now))
-                left.remove(was)
-                came.remove(now)
-    for was, now in pairs:
+    for was, now in _moves(left, came):
         if {was[0], now[0]} & compared:
             yield NicDrift("moved", key, was, now)
     for was in left:
         if was[0] in compared:
             yield NicDrift("gone", key, was)
     for now in came:
-        others = [name for name, one in a.hosts.items() if name != now[0] and one.models()[key]]
         if now[0] in compared:
-            if others:
-                first = min(others)
-                yield NicDrift("moved", key, (first, a.hosts[first].models()[key][0]), now)
-            else:
+            others = [name for name, one in a.hosts.items() if name != now[0] and one.models()[key]]
+            first = min(others, default=None)
+            if first is None:
                 yield NicDrift("returned" if key in a.left else "new", key, None, now)
+            else:
+                yield NicDrift("moved", key, (first, a.hosts[first].models()[key][0]), now)
+
+
+def _moves(
+    left: list[_Somewhere], came: list[_Somewhere]
+) -> Iterator[tuple[_Somewhere, _Somewhere]]:
+    """NICs of one key that went elsewhere, those of equal models first; the others stay in the
+    lists."""
+    for alike in (True, False):
+        for now in list(came):
+            was = next((each for each in left if not alike or each[1] == now[1]), None)
+            if was is not None:
+                left.remove(was)
+                came.remove(now)
+                yield was, now
 
 
 def ambiguous(states: Sequence[PlainState]) -> set[NicKey]:

@@ -6,17 +6,13 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import Column, ColumnElement, Connection, select
 
 from vnicaudit.history.drift_sides import (
     AT_ONCE,
     AuditPair,
-    Interval,
     OneSided,
     across_hosts,
-    elsewhere,
-    ending,
-    origin,
 )
 from vnicaudit.history.known import chunks
 from vnicaudit.history.matching import grouped
@@ -34,25 +30,41 @@ class _Problem(NamedTuple):
 
 
 class _Content(NamedTuple):
-    """As few columns of a finding as tell whether something differs."""
+    """As few columns of a finding as tell whether something differs. ``bound``: how its interval
+    began or ended, whichever was between the two audits; ``closed``: the audit that ended it."""
 
     id: int
     host: int
     fingerprint: bytes
     problem: int
     accepted: int
+    bound: str
+    closed: int | None
+
+
+class _Passing(NamedTuple):
+    """An interval that began and ended between the two audits."""
+
+    id: int
+    host: int
     opened_as: str
+    closed: int
+    closed_as: str
 
 
 _Problems = Mapping[int, _Problem]
+_ENDS = ("fixed", "gone")
+_Side = Mapping[tuple[int, bytes], _Content]
+"""By host and fingerprint."""
 _Told = Iterator[tuple[int, str]]
 """Ids of the intervals to be told of, each with the state that is told."""
 
 
 def finding_drift(connection: Connection, pair: AuditPair) -> list[FindingRecord]:
     """The differences, sorted by state, rule, host and what they are about."""
-    before = _contents(connection, pair.held_before(finding))
-    after = _contents(connection, pair.held_after(finding))
+    f = finding.c
+    before = _contents(connection, pair.held_before(finding), f.closed_as)
+    after = _contents(connection, pair.held_after(finding), f.opened_as)
     numbers = {one.problem for one in (*before, *after)}
     problems = _problems(connection, pair, sorted(numbers))
     old, new = (
@@ -60,9 +72,7 @@ def finding_drift(connection: Connection, pair: AuditPair) -> list[FindingRecord
         for some in (before, after)
     )
     told = dict(_changed(pair, problems, old, new))
-    ended = [one for key, one in old.items() if key not in new]
-    begun = [one for key, one in new.items() if key not in old]
-    told.update(_one_sided(connection, pair, ended, begun))
+    told.update(_one_sided(connection, pair, old, new))
     return sorted(_records(connection, pair, problems, told), key=_order)
 
 
@@ -70,8 +80,11 @@ def _order(one: FindingRecord) -> tuple[str, ...]:
     return one.state, one.rule, one.host, one.subject, one.mac or "", one.fingerprint
 
 
-def _contents(connection: Connection, holds: ColumnElement[bool]) -> list[_Content]:
-    query = select(*(finding.c[name] for name in _Content._fields)).where(holds)
+def _contents(
+    connection: Connection, holds: ColumnElement[bool], bound: Column[str]
+) -> list[_Content]:
+    f = finding.c
+    query = select(f.id, f.host, f.fingerprint, f.problem, f.accepted, bound, f.closed).where(holds)
     rows = chain.from_iterable(connection.execute(query).partitions(AT_ONCE))
     return [_Content._make(row) for row in rows]
 
@@ -91,8 +104,8 @@ def _problems(connection: Connection, pair: AuditPair, ids: list[int]) -> dict[i
 def _changed(
     pair: AuditPair,
     problems: _Problems,
-    old: Mapping[tuple[int, bytes], _Content],
-    new: Mapping[tuple[int, bytes], _Content],
+    old: _Side,
+    new: _Side,
 ) -> _Told:
     """Findings that are on one host at both audits, and what changed."""
     for key, one in new.items():
@@ -117,61 +130,76 @@ def _wording(old: _Content, new: _Content, problems: _Problems) -> str | None:
     return "changed" if (was.severity, was.message) != (now.severity, now.message) else None
 
 
-def _one_sided(
-    connection: Connection, pair: AuditPair, ended: list[_Content], begun: list[_Content]
-) -> _Told:
+def _one_sided(connection: Connection, pair: AuditPair, old: _Side, new: _Side) -> _Told:
     """Findings that are on their host at one of the audits alone."""
+    ended = [one for key, one in old.items() if key not in new]
+    begun = [one for key, one in new.items() if key not in old]
     contents = {one.id: one for one in chain(ended, begun)}
     gone, arrived = [], []
-    for was, now in across_hosts(pair, map(_one, ended), map(_one, begun)):
+    for was, now in across_hosts(pair, list(map(_one, ended)), list(map(_one, begun))):
         if was is not None and now is not None:
             yield now.id, _acceptance(contents[was.id], contents[now.id]) or "moved"
         elif was is not None:
             gone.append(contents[was.id])
         elif now is not None:
             arrived.append(contents[now.id])
-    yield from _gone(connection, pair, gone)
-    yield from _arrived(connection, pair, arrived)
+    passing = _passing(connection, pair, {one.fingerprint for one in chain(gone, arrived)})
+    yield from _gone(gone, passing, old, new)
+    yield from _arrived(arrived, passing, old, new)
 
 
 def _one(one: _Content) -> OneSided:
     return OneSided(one.id, one.host, one.fingerprint)
 
 
-def _gone(connection: Connection, pair: AuditPair, some: list[_Content]) -> _Told:
-    past = _past(connection, pair, [one.fingerprint for one in some])
-    for one in some:
-        yield one.id, ending(past[one.fingerprint], one.host, pair)
-
-
-def _arrived(connection: Connection, pair: AuditPair, some: list[_Content]) -> _Told:
-    known = [one.fingerprint for one in some if one.opened_as != "new"]
-    past = _past(connection, pair, known)
-    for one in some:
-        intervals = past.get(one.fingerprint)
-        if one.accepted:
-            yield one.id, "suppressed"
-        elif intervals is None:
-            yield one.id, "new"
-        elif elsewhere(intervals, one.host, pair) is not None:
-            yield one.id, "moved"
-        else:
-            yield one.id, origin(intervals, pair)
-
-
-def _past(
+def _passing(
     connection: Connection, pair: AuditPair, fingerprints: Collection[bytes]
-) -> dict[bytes, list[Interval]]:
-    """The intervals of findings until the second audit, oldest first."""
+) -> dict[bytes, list[_Passing]]:
+    """What was there in between, of these findings, by fingerprint."""
+    if not fingerprints:
+        return {}
     f = finding.c
-    query = select(f.fingerprint, *(f[name] for name in Interval._fields))
-    query = query.where(f.opened <= pair.after).order_by(f.id)
-    rows = (
-        row
-        for some in chunks(list(fingerprints))
-        for row in connection.execute(query.where(f.fingerprint.in_(some)))
-    )
-    return grouped((key, Interval._make(values)) for key, *values in rows)
+    between = (column.between(pair.before + 1, pair.after) for column in (f.opened, f.closed))
+    query = select(f.fingerprint, *(f[name] for name in _Passing._fields)).where(*between)
+    rows = chain.from_iterable(connection.execute(query).partitions(AT_ONCE))
+    wanted = ((key, _Passing._make(row)) for key, *row in rows if key in fingerprints)
+    return grouped(wanted)
+
+
+def _gone(
+    some: list[_Content], passing: Mapping[bytes, list[_Passing]], old: _Side, new: _Side
+) -> _Told:
+    """How findings ended that are nowhere, each where it was, or where it had moved to."""
+    is_copied = len({mark for _host, mark in old}) < len(old)
+    copies = grouped((one.fingerprint, one) for one in old.values()) if is_copied else {}
+    for one in some:
+        mark = one.fingerprint
+        ends = [(each.closed or 0, each.host, each.bound) for each in copies.get(mark, (one,))]
+        ends += [(each.closed, each.host, each.closed_as) for each in passing.get(mark, ())]
+        is_only = len(ends) == 1 and one.bound in _ENDS
+        yield one.id, one.bound if is_only else _last_end(one, ends, new)
+
+
+def _last_end(one: _Content, ends: list[tuple[int, int, str]], new: _Side) -> str:
+    """The last one of several ends of a finding: audit, host and how."""
+    last = {host: (closed, host == one.host, how) for closed, host, how in sorted(ends)}
+    words = [each for host, each in last.items() if (host, one.fingerprint) not in new]
+    return max((each for each in words if each[2] in _ENDS), default=(0, False, "gone"))[2]
+
+
+def _arrived(
+    some: list[_Content], passing: Mapping[bytes, list[_Passing]], old: _Side, new: _Side
+) -> _Told:
+    """How findings began that came to a host and left none: what came first tells where they were
+    at the first audit."""
+    known = {mark for _host, mark in old}
+    copies = grouped((one.fingerprint, (one.id, one.bound)) for one in new.values())
+    for one in some:
+        mark = one.fingerprint
+        begun = [(each.id, each.opened_as) for each in passing.get(mark, ())]
+        _id, first = min([*copies[mark], *begun])
+        state = "moved" if mark in known else first
+        yield one.id, "suppressed" if one.accepted else state
 
 
 def _records(

@@ -3,8 +3,8 @@ intervals differ, few do themselves."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,14 +13,11 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select
 from vnicaudit.history.drift_sides import (
     AT_ONCE,
     AuditPair,
-    Interval,
     Move,
     OneSided,
     across_hosts,
-    elsewhere,
-    origin,
 )
-from vnicaudit.history.known import MANY, chunks, nics_with
+from vnicaudit.history.known import CHANGES, MANY, chunks, nics_with
 from vnicaudit.history.matching import grouped, matched
 from vnicaudit.history.rows import NicFacts, NicKey, nic_key, uuid_text
 from vnicaudit.history.tables import nic
@@ -29,8 +26,8 @@ from vnicaudit.model.history import NicRecord
 
 _MOST_JOINED = 4
 """Joined intervals of one MAC address, for each pair that is compared: more are fetched by id."""
-_Side = dict[tuple[int, NicKey], list[int]]
-"""Ids of intervals by host and NIC."""
+_Key = tuple[int, "bytes | str", "str | None"]
+"""Host, UUID or name of a domain, and MAC address."""
 Changes = dict[str, tuple[str | int | None, str | int | None]]
 
 
@@ -42,31 +39,60 @@ class _Nic(NamedTuple):
     facts: NicFacts
 
 
+class _Side(NamedTuple):
+    """Ids of the intervals that are at one of the audits alone. ``several``: of NICs that have
+    their like on their host, and so of those without an address."""
+
+    single: dict[_Key, int]
+    several: dict[_Key, list[int]]
+
+    def of(self, key: _Key) -> Sequence[int]:
+        """All of one key."""
+        several = self.several.get(key)
+        if several is not None:
+            return several
+        return (self.single[key],) if key in self.single else ()
+
+
+class _Past(NamedTuple):
+    """An interval of a NIC, on whichever host."""
+
+    id: int
+    host: int
+    opened: int
+    opened_as: str
+    closed: int | None
+    closed_as: str | None
+
+
 def nic_drift(connection: Connection, pair: AuditPair) -> list[NicRecord]:
     """The differences, sorted by state, host, domain and MAC address."""
     old = _side(connection, pair.held_before(nic))
     new = _side(connection, pair.held_after(nic))
-    alone = {key for key, ids in old.items() if len(ids) == len(new.get(key, ())) == 1}
-    alone = {(host, key) for host, key in alone if key[1] is not None}
-    pairs = {old[each][0]: new[each][0] for each in alone if each[0] in pair.hosts}
+    several = {*old.several, *new.several}
+    same = [key for key in old.single if key in new.single and key[2] and key not in several]
+    pairs = {old.single[key]: new.single[key] for key in same if key[0] in pair.hosts}
     records = [
         _record("changed", pair, now, changes)
         for was, now in _pairs(connection, pair, pairs, (old, new))
         if (changes := _changes(was.facts, now.facts))
     ]
-    for side in (old, new):
-        for each in alone:
-            del side[each]
-    records += _others(connection, pair, old, new)
+    settled = frozenset(same)
+    others = {key: None for side in (old, new) for key in side.single if key not in settled}
+    records += _others(connection, pair, list(others), (old, new))
     return sorted(records, key=lambda one: (one.state, one.host, one.domain, one.mac or ""))
 
 
 def _side(connection: Connection, holds: ColumnElement[bool]) -> _Side:
     n = nic.c
     query = select(n.id, n.host, n.uuid, n.domain, n.mac).where(holds)
-    side: _Side = {}
-    for number, host, *key in chain.from_iterable(connection.execute(query).partitions(AT_ONCE)):
-        side.setdefault((host, nic_key(*key)), []).append(number)
+    rows = chain.from_iterable(connection.execute(query).partitions(AT_ONCE))
+    side = _Side({}, {})
+    for number, host, uuid, domain, mac in rows:
+        key = (host, domain if uuid is None else uuid, mac)
+        first = side.single.setdefault(key, number)
+        if first != number:
+            side.several.setdefault(key, [first]).append(number)
     return side
 
 
@@ -75,18 +101,18 @@ def _pairs(
 ) -> Iterator[tuple[_Nic, _Nic]]:
     """The intervals of these pairs of ids, as far as a column differs."""
     old, new = (_addresses(side) for side in sides)
-    joined = sum(number * new.get(mac, 0) for mac, number in old.items())
+    joined = sum(number * new[mac] for mac, number in old.items())
     if joined > _MOST_JOINED * len(pairs):
         yield from _pairs_by_id(connection, pairs)
     elif pairs:
         yield from _pairs_by_address(connection, pair, pairs)
 
 
-def _addresses(side: _Side) -> dict[str | None, int]:
+def _addresses(side: _Side) -> Counter[str | None]:
     """How many intervals each address has."""
-    counts: defaultdict[str | None, int] = defaultdict(int)
-    for (_host, key), ids in side.items():
-        counts[key[1]] += len(ids)
+    counts = Counter(mac for _host, _domain, mac in side.single)
+    for key, ids in side.several.items():
+        counts[key[2]] += len(ids) - 1
     return counts
 
 
@@ -129,14 +155,16 @@ def _intervals(connection: Connection, ids: Sequence[int]) -> dict[int, _Nic]:
     }
 
 
-def _others(connection: Connection, pair: AuditPair, old: _Side, new: _Side) -> Iterator[NicRecord]:
+def _others(
+    connection: Connection, pair: AuditPair, keys: Sequence[_Key], sides: Sequence[_Side]
+) -> Iterator[NicRecord]:
     """NICs that have their like on their host, or are there at one of the audits alone."""
-    keys = {key for side in (old, new) for host, key in side if host in pair.hosts}
-    sides = [{each: ids for each, ids in side.items() if each[1] in keys} for side in (old, new)]
-    ids = [number for side in sides for some in side.values() for number in some]
+    compared = {key[1:] for key in keys if key[0] in pair.hosts}
+    keys = [key for key in keys if key[1:] in compared]
+    ids = [number for key in keys for side in sides for number in side.of(key)]
     nics = _intervals(connection, ids)
     ended, begun = [], []
-    for was, now in _on_hosts(nics, *sides):
+    for was, now in _on_hosts(nics, keys, sides):
         if was is None or now is None:
             ended += [] if was is None else [was]
             begun += [] if now is None else [now]
@@ -154,14 +182,17 @@ def _others(connection: Connection, pair: AuditPair, old: _Side, new: _Side) -> 
     yield from _arrived(connection, pair, arrived)
 
 
-def _on_hosts(nics: Mapping[int, _Nic], old: _Side, new: _Side) -> Iterator[Move]:
+def _on_hosts(
+    nics: Mapping[int, _Nic], keys: Iterable[_Key], sides: Sequence[_Side]
+) -> Iterator[Move]:
     """NICs of one host, each with itself where it is there at both audits."""
-    for each in {**old, **new}:
-        both = (
-            [_one(number, nics[number]) for number in side.get(each, ())] for side in (old, new)
-        )
-        ordered = (sorted(some, key=lambda one: (one.place, one.id)) for some in both)
-        yield from matched(*([(one.state, one) for one in some] for some in ordered))
+    for key in keys:
+        both = []
+        for side in sides:
+            some = [_one(number, nics[number]) for number in side.of(key)]
+            some.sort(key=lambda one: (one.place, one.id))
+            both.append([(one.state, one) for one in some])
+        yield from matched(*both)
 
 
 def _one(number: int, one: _Nic) -> OneSided:
@@ -170,29 +201,47 @@ def _one(number: int, one: _Nic) -> OneSided:
 
 def _arrived(connection: Connection, pair: AuditPair, nics: Sequence[_Nic]) -> Iterator[NicRecord]:
     """NICs that came to a host; none of them has left another one since the first audit."""
-    known = [one.facts.key for one in nics if one.opened_as != "new"]
+    known = {one.facts.key for one in nics if one.opened_as != "new"}
     past = _past(connection, pair, known)
-    there = [elsewhere(past.get(one.facts.key, ()), one.host, pair) for one in nics]
-    sources = _intervals(connection, [one.id for one in there if one is not None])
+    there = [_elsewhere(past.get(one.facts.key, ()), one.host, pair) for one in nics]
+    sources = _intervals(connection, [number for number in there if number is not None])
     for one, source in zip(nics, there, strict=True):
         if source is not None:
-            yield _moved(pair, sources[source.id], one)
+            yield _moved(pair, sources[source], one)
         else:
-            intervals = past.get(one.facts.key)
-            yield _record(origin(intervals, pair) if intervals else "new", pair, one)
+            yield _record(_origin(past.get(one.facts.key, ()), pair), pair, one)
 
 
 def _past(
     connection: Connection, pair: AuditPair, keys: Collection[NicKey]
-) -> dict[NicKey, list[Interval]]:
+) -> dict[NicKey, list[_Past]]:
     """The intervals of NICs until the second audit, oldest first."""
     n = nic.c
-    query = select(n.uuid, n.domain, n.mac, *(n[name] for name in Interval._fields))
+    query = select(n.uuid, n.domain, n.mac, *(n[name] for name in _Past._fields))
     query = query.where(n.opened <= pair.after).order_by(n.id)
-    wanted = frozenset(keys)
-    rows = (row for some in nics_with(wanted) for row in connection.execute(query.where(some)))
-    keyed = ((nic_key(*row[:3]), Interval._make(row[3:])) for row in rows)
-    return grouped((key, one) for key, one in keyed if key in wanted)
+    rows = (row for some in nics_with(keys) for row in connection.execute(query.where(some)))
+    keyed = ((nic_key(*row[:3]), _Past._make(row[3:])) for row in rows)
+    return grouped((key, one) for key, one in keyed if key in keys)
+
+
+def _elsewhere(intervals: Iterable[_Past], host: int, pair: AuditPair) -> int | None:
+    """The interval that held on another host at the first audit."""
+    there = [
+        (pair.names[one.host].name, one.id)
+        for one in intervals
+        if one.host != host and one.opened <= pair.before
+        and (one.closed is None or one.closed > pair.before)
+    ]  # fmt: skip
+    return min(there)[1] if there else None
+
+
+def _origin(intervals: Sequence[_Past], pair: AuditPair) -> str:
+    """The state of a NIC that was nowhere at the first audit, or had fewer of its like there."""
+    known = [one for one in intervals if one.opened <= pair.before]
+    if not known:  # never before, or removed since from the history
+        return intervals[0].opened_as if intervals else "new"
+    ends = [one for one in known if one.closed and one.closed <= pair.before]
+    return "returned" if any(one.closed_as not in CHANGES for one in ends) else "new"
 
 
 def _moved(pair: AuditPair, old: _Nic, new: _Nic) -> NicRecord:

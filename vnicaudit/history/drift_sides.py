@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, FromClause, and_, func, or_, select
 
-from vnicaudit.history.known import CHANGES
 from vnicaudit.history.matching import grouped, matched
 from vnicaudit.history.tables import host, inventory
 
@@ -70,82 +69,22 @@ Move = tuple["OneSided | None", "OneSided | None"]
 
 
 def across_hosts(
-    pair: AuditPair, ended: Iterable[OneSided], begun: Iterable[OneSided]
+    pair: AuditPair, ended: Sequence[OneSided], begun: Sequence[OneSided]
 ) -> Iterator[Move]:
     """What left a host with what came to another one, as far as one of the two is compared; None
     beside what is at one of the audits alone."""
-    old, new = (grouped((one.key, one) for one in some) for some in (ended, begun))
-    for key in {**old, **new}:
-        for was, now in _same_key(pair, old.get(key, ()), new.get(key, ())):
+    both = {one.key for one in ended} & {one.key for one in begun}
+    yield from ((one, None) for one in ended if one.key not in both and one.host in pair.hosts)
+    yield from ((None, one) for one in begun if one.key not in both and one.host in pair.hosts)
+    old, new = (grouped((one.key, one) for one in some if one.key in both)
+                for some in (ended, begun))  # fmt: skip
+    for key, some in old.items():
+        for was, now in matched(_in_order(pair, some), _in_order(pair, new[key])):
             if any(one is not None and one.host in pair.hosts for one in (was, now)):
                 yield was, now
 
 
-def _same_key(pair: AuditPair, old: Sequence[OneSided], new: Sequence[OneSided]) -> Iterable[Move]:
-    if not new:
-        return ((one, None) for one in old)
-    if not old:
-        return ((None, one) for one in new)
-    return matched(*([(one.state, one) for one in _in_order(pair, some)] for some in (old, new)))
-
-
-def _in_order(pair: AuditPair, some: Sequence[OneSided]) -> list[OneSided]:
-    return sorted(some, key=lambda one: (pair.order(one.host), one.place, one.id))
-
-
-class Interval(NamedTuple):
-    """An interval of something, on whichever host."""
-
-    id: int
-    host: int
-    opened: int
-    opened_as: str
-    closed: int | None
-    closed_as: str | None
-
-    def holds_at(self, audit: int) -> bool:
-        """True where it had begun by that audit, and not ended."""
-        return self.opened <= audit and (self.closed is None or self.closed > audit)
-
-
-def elsewhere(intervals: Sequence[Interval], host: int, pair: AuditPair) -> Interval | None:
-    """The interval, on another host, of something that came to this one: as it was at the first
-    audit. None: it was nowhere else."""
-    there = [one for one in intervals if one.host != host and one.holds_at(pair.before)]
-    return min(there, key=lambda one: (pair.order(one.host)[1], one.id), default=None)
-
-
-def origin(intervals: Sequence[Interval], pair: AuditPair) -> str:
-    """The state of something that is there at the second audit and was nowhere at the first, by
-    all of its intervals, oldest first."""
-    known = [one for one in intervals if one.opened <= pair.before]
-    if not known:  # never before, or removed since from the history
-        return intervals[0].opened_as
-    ends = [(closed, how) for _host, closed, how in _ends(known, pair.before)]
-    if not ends:
-        return "new"
-    return "reopened" if max(ends)[1] == "fixed" else "returned"
-
-
-def ending(intervals: Sequence[Interval], host: int, pair: AuditPair) -> str:
-    """The state of something that was on this host at the first audit and is nowhere at the second:
-    how it ended there, or on the host where it had moved to."""
-    still = {one.host for one in intervals if one.holds_at(pair.after)}
-    last = {where: (closed, how) for where, closed, how in _ends(intervals, pair.after)}
-    ends = [
-        (closed, where == host, how)
-        for where, (closed, how) in last.items()
-        if closed > pair.before and how != "moved" and where not in still
-    ]
-    return max(ends)[2] if ends else "gone"
-
-
-def _ends(intervals: Iterable[Interval], audit: int) -> list[tuple[int, int, str]]:
-    """Host, audit and how, of all that ended on a host by that audit, oldest first."""
-    ends = [
-        (one.closed, one.host, one.closed_as)
-        for one in intervals
-        if one.closed is not None and one.closed <= audit
-        and one.closed_as is not None and one.closed_as not in CHANGES
-    ]  # fmt: skip
-    return [(where, closed, how) for closed, where, how in sorted(ends)]
+def _in_order(pair: AuditPair, some: Sequence[OneSided]) -> list[tuple[Hashable, OneSided]]:
+    """Each with its state."""
+    in_order = sorted(some, key=lambda one: (pair.order(one.host), one.place, one.id))
+    return [(one.state, one) for one in in_order]

@@ -79,7 +79,7 @@ class Origins:
         if not ended:
             return NEW
         first = min(one.first_seen for one in ended)
-        last = max(reversed(ended), key=lambda one: one.closed or 0)
+        last = max(ended, key=lambda one: (one.closed or 0, one.closed_as or ""))
         if last.closed_as == "fixed":
             return Origin("reopened", first, last.reopened + 1)
         return Origin("returned", first, last.reopened)
@@ -88,7 +88,7 @@ class Origins:
         """True where it holds on another host, or did so until this audit."""
         if one.host == host:
             return False
-        return one.closed is None or (one.closed == self._audit and one.closed_as == "gone")
+        return one.closed is None or (one.closed == self._audit and one.closed_as != "fixed")
 
     def mark_moves(self) -> None:
         """Mark NICs and findings that left one host and turned up on another in this audit as
