@@ -166,27 +166,26 @@ class _NicWriter:
         before = {} if self._origins.no_nics else self._before(changes)
         rows: list[Row] = []
         for one in changes:
-            at = one.read_at
-            for each in one.nics.opened:
-                rows.append(self._row(one.host, each, before, at))
+            keys = before.keys() & {each.facts.key for each in _appeared(one)} if before else ()
+            origins = {key: self._origins.origin(one.host, before[key]) for key in keys}
+            rows += [self._row(one, each, origins) for each in one.nics.opened]
         insert_rows(self._connection, nic, rows)
 
     def _before(self, changes: Sequence[_Changed]) -> dict[NicKey, list[EarlierInterval]]:
-        appeared = (each for one in changes for each in one.nics.opened if each.first_seen is None)
-        return self._origins.nics({each.facts.key for each in appeared})
+        return self._origins.nics({each.facts.key for one in changes for each in _appeared(one)})
 
-    def _row(
-        self, host: int, one: OpenedNic, before: dict[NicKey, list[EarlierInterval]], at: int
-    ) -> Row:
-        origin = NEW
+    def _row(self, host: _Changed, one: OpenedNic, origins: dict[NicKey, Origin]) -> Row:
+        origin = origins.get(one.facts.key, NEW) if origins else NEW
         if one.first_seen is not None:
             origin = Origin("changed", one.first_seen)
-        elif before:
-            origin = self._origins.origin(host, before.get(one.facts.key, ()))
-        first = at if origin.first_seen is None else origin.first_seen
+        first = host.read_at if origin.first_seen is None else origin.first_seen
         self._next += 1
-        head = (self._next - 1, host, self._audit, None, origin.opened_as, None, one.changed, first)
-        return head + one.facts
+        head = (self._next - 1, host.host, self._audit, None, origin.opened_as, None)
+        return (*head, one.changed, first, *one.facts)
+
+
+def _appeared(one: _Changed) -> Iterator[OpenedNic]:
+    return (each for each in one.nics.opened if each.first_seen is None)
 
 
 class _FindingWriter:

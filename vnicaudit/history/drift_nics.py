@@ -203,13 +203,16 @@ def _arrived(connection: Connection, pair: AuditPair, nics: Sequence[_Nic]) -> I
     """NICs that came to a host; none of them has left another one since the first audit."""
     known = {one.facts.key for one in nics if one.opened_as != "new"}
     past = _past(connection, pair, known)
-    there = [_elsewhere(past.get(one.facts.key, ()), one.host, pair) for one in nics]
-    sources = _intervals(connection, [number for number in there if number is not None])
-    for one, source in zip(nics, there, strict=True):
+    words = {key: _origin(intervals, pair) for key, intervals in past.items()}
+    places = {(one.host, one.facts.key) for one in nics if one.facts.key in past}
+    there = {place: _elsewhere(past[place[1]], place[0], pair) for place in places}
+    sources = _intervals(connection, [number for number in there.values() if number is not None])
+    for one in nics:
+        source = there.get((one.host, one.facts.key))
         if source is not None:
             yield _moved(pair, sources[source], one)
         else:
-            yield _record(_origin(past.get(one.facts.key, ()), pair), pair, one)
+            yield _record(words.get(one.facts.key, "new"), pair, one)
 
 
 def _past(
@@ -239,7 +242,7 @@ def _origin(intervals: Sequence[_Past], pair: AuditPair) -> str:
     """The state of a NIC that was nowhere at the first audit, or had fewer of its like there."""
     known = [one for one in intervals if one.opened <= pair.before]
     if not known:  # never before, or removed since from the history
-        return intervals[0].opened_as if intervals else "new"
+        return intervals[0].opened_as
     ends = [one for one in known if one.closed and one.closed <= pair.before]
     return "returned" if any(one.closed_as not in CHANGES for one in ends) else "new"
 
