@@ -247,3 +247,33 @@ def test_a_guest_that_moved_to_a_host_that_is_not_compared_is_told(history: Hist
     assert [(one.state, one.host) for one in drift.nics] == [("moved", "kvm1")]
     assert [(one.state, one.host) for one in drift.findings] == [("moved", "kvm1")]
     assert drift.notes == ("1 host read by only one of them: not compared",)
+
+
+def test_a_guest_that_was_not_read_is_compared_as_last_read(history: History) -> None:
+    history.store(audit("a1", 1, [A]), [reading(A, [GUEST, OTHER], 1)])
+    history.store(audit("a2", 2, [A]), [reading(A, [GUEST], 2, status="partial")])
+    drift = history.drift("a1", "a2")
+    assert (drift.nics, drift.findings) == ((), ())
+    assert drift.notes == (
+        "the second audit read 1 host only in part: the rest is compared as last read",
+    )
+
+
+def test_nics_without_an_address_are_told_apart_by_what_they_are(history: History) -> None:
+    days = (("e1000", "virtio"), ("virtio",), ("virtio", "rtl8139"))
+    for day, models in enumerate(days, 1):
+        guest = TestDomain(1, tuple(TestNic(None, model) for model in models))
+        history.store(audit(f"a{day}", day, [A]), [reading(A, [guest], day)])
+    (gone,) = history.drift("a1", "a2").nics
+    assert (gone.state, gone.model) == ("gone", "e1000")
+    (changed,) = history.drift("a1", "a3").nics
+    assert changed.changes["model"] == ("e1000", "rtl8139")
+
+
+def test_nics_in_another_order_are_the_same(history: History) -> None:
+    models = ["e1000", "virtio", "rtl8139"]
+    for day in range(1, 4):
+        guest = TestDomain(1, tuple(TestNic(MAC, model) for model in models))
+        history.store(audit(f"a{day}", day, [A]), [reading(A, [guest], day)])
+        models.append(models.pop(0))
+    assert history.drift("a1", "a3").nics == ()

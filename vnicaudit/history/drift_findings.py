@@ -132,11 +132,11 @@ def _wording(old: _Content, new: _Content, problems: _Problems) -> str | None:
 
 def _one_sided(connection: Connection, pair: AuditPair, old: _Side, new: _Side) -> _Told:
     """Findings that are on their host at one of the audits alone."""
-    ended = [one for key, one in old.items() if key not in new]
-    begun = [one for key, one in new.items() if key not in old]
-    contents = {one.id: one for one in chain(ended, begun)}
+    ended = [_as_one_sided(one) for key, one in old.items() if key not in new]
+    begun = [_as_one_sided(one) for key, one in new.items() if key not in old]
+    contents = {one.id: one for one in chain(old.values(), new.values())}
     gone, arrived = [], []
-    for was, now in across_hosts(pair, list(map(_one, ended)), list(map(_one, begun))):
+    for was, now in across_hosts(pair, ended, begun):
         if was is not None and now is not None:
             yield now.id, _acceptance(contents[was.id], contents[now.id]) or "moved"
         elif was is not None:
@@ -148,14 +148,14 @@ def _one_sided(connection: Connection, pair: AuditPair, old: _Side, new: _Side) 
     yield from _arrived(arrived, passing, old, new)
 
 
-def _one(one: _Content) -> OneSided:
+def _as_one_sided(one: _Content) -> OneSided:
     return OneSided(one.id, one.host, one.fingerprint)
 
 
 def _passing(
     connection: Connection, pair: AuditPair, fingerprints: Collection[bytes]
 ) -> dict[bytes, list[_Passing]]:
-    """What was there in between, of these findings, by fingerprint."""
+    """The intervals of these findings that began and ended in between, by fingerprint."""
     if not fingerprints:
         return {}
     f = finding.c

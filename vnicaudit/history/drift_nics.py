@@ -79,7 +79,7 @@ def nic_drift(connection: Connection, pair: AuditPair) -> list[NicRecord]:
     ]
     settled = frozenset(same)
     others = {key: None for side in (old, new) for key in side.single if key not in settled}
-    records += _others(connection, pair, list(others), (old, new))
+    records += _one_sided(connection, pair, list(others), (old, new))
     return sorted(records, key=lambda one: (one.state, one.host, one.domain, one.mac or ""))
 
 
@@ -155,7 +155,7 @@ def _intervals(connection: Connection, ids: Sequence[int]) -> dict[int, _Nic]:
     }
 
 
-def _others(
+def _one_sided(
     connection: Connection, pair: AuditPair, keys: Sequence[_Key], sides: Sequence[_Side]
 ) -> Iterator[NicRecord]:
     """NICs that have their like on their host, or are there at one of the audits alone."""
@@ -189,13 +189,13 @@ def _on_hosts(
     for key in keys:
         both = []
         for side in sides:
-            some = [_one(number, nics[number]) for number in side.of(key)]
+            some = [_as_one_sided(number, nics[number]) for number in side.of(key)]
             some.sort(key=lambda one: (one.place, one.id))
             both.append([(one.state, one) for one in some])
         yield from matched(*both)
 
 
-def _one(number: int, one: _Nic) -> OneSided:
+def _as_one_sided(number: int, one: _Nic) -> OneSided:
     return OneSided(number, one.host, one.facts.key, one.facts.state, one.facts.nic_index)
 
 

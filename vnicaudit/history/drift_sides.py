@@ -71,8 +71,8 @@ Move = tuple["OneSided | None", "OneSided | None"]
 def across_hosts(
     pair: AuditPair, ended: Sequence[OneSided], begun: Sequence[OneSided]
 ) -> Iterator[Move]:
-    """What left a host with what came to another one, as far as one of the two is compared; None
-    beside what is at one of the audits alone."""
+    """Pair intervals that end on a host with those that begin on another one, as far as one of the
+    two hosts is compared; None beside those that have no partner."""
     both = {one.key for one in ended} & {one.key for one in begun}
     yield from ((one, None) for one in ended if one.key not in both and one.host in pair.hosts)
     yield from ((None, one) for one in begun if one.key not in both and one.host in pair.hosts)

@@ -56,12 +56,12 @@ class NicFacts(NamedTuple):
 
     @property
     def key(self) -> NicKey:
-        """The key that its state is compared by."""
+        """The key by which two states of a NIC are compared."""
         return nic_key(self.uuid, self.domain, self.mac)
 
     @property
     def state(self) -> NicFacts:
-        """Its state, which its place among the NICs of its domain is no part of."""
+        """All but the place among the NICs of the domain, which is no part of a NIC's state."""
         return self._replace(nic_index=0)
 
 
