@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.suppressions import Usage
+from vnicaudit.audit.file_findings import with_files_apart
 from vnicaudit.audit.judging.macs import MacTable, left_out_note
 from vnicaudit.audit.pool import Batch, Job, default_jobs, run_files
 from vnicaudit.audit.progress import RunProgress
@@ -82,10 +83,14 @@ class AuditRun:
         self.baselined: set[str] = set()
 
     def items(self, names: Iterable[str]) -> Iterator[Product]:
+        """The products of all targets; what is wrong with the comments of a file is a judgement of
+        that file. Raises UsageError for targets that make no sense."""
+        yield from with_files_apart(self._read(names))
+
+    def _read(self, names: Iterable[str]) -> Iterator[Product]:
         """The products of all targets. Files come first: worker processes are forked before any
         live connection or cloud starts threads, and nova.conf of a host is known when its servers
-        come. Then clouds, then what their servers are joined with. Raises UsageError for targets
-        that make no sense."""
+        come. Then clouds, then what their servers are joined with."""
         kinds = self._work.platforms.targets
         unique = unique_targets(names, kinds)
         if unique and all(self._is_live(each) for each in unique):
