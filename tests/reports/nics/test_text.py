@@ -145,9 +145,9 @@ def test_where_a_nic_is_connected(width: int) -> None:
 def test_a_connection_pushes_no_column(source: str, width: int) -> None:
     """One that is too long for its column goes below."""
     nics = (replace(LEGACY, source=source), replace(TUNED, source=source))
-    nics = tuple(replace(nic, effective=REFUSED.effective) for nic in nics)
+    shown = tuple(replace(nic, effective=REFUSED.effective) for nic in nics)
     head, _domain, *rows = "".join(
-        render([replace(WEB, nics=nics)], Options(width=width))
+        render([replace(WEB, nics=shown)], Options(width=width))
     ).splitlines()
     models = [row for row in rows if "notanic" in row]
     assert [row.index("notanic") for row in models] == [head.index("model")] * 2
