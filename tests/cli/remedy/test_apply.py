@@ -510,6 +510,20 @@ def test_unsafe_steps_are_for_those_who_ask_again(here: Path, capsys: Capture) -
     assert "e1000" not in (here / "a.xml").read_text()
 
 
+def test_a_plan_of_unsafe_and_blocked_steps_alone(here: Path, capsys: Capture) -> None:
+    (here / "a.xml").write_text(definition(interface("e1000"), os=CENTOS_7))
+    blocked = definition(interface("e1000"), metadata=NOVA, name="b").replace("6f4d", "7f4d")
+    (here / "b.xml").write_text(blocked)
+    planned("a.xml", "b.xml")
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "--dry-run"]) == 5
+    shown = capsys.readouterr()
+    assert shown.out == (
+        "Nothing to apply: 1 unsafe step (to include: --include-unsafe), 1 blocked step\n"
+    )
+    assert shown.err.endswith("\nNothing was changed.\n")
+
+
 def test_what_can_be_done_is_done_and_the_rest_named(here: Path, capsys: Capture) -> None:
     (here / "b.xml").write_text(
         definition(interface("e1000"), metadata=NOVA, name="b").replace("6f4d", "7f4d")

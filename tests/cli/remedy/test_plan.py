@@ -105,8 +105,8 @@ def test_torn_files_of_a_folder_are_told_and_others_passed_over(
     (here / "notes.txt").write_text("See the wiki.\n")
     assert run(["plan", "."]) == 4
     shown = capsys.readouterr().out
-    assert "Could not be read\n  ./b.xml:" in shown
-    assert shown.count("./") == 1
+    assert "Could not be read\n  b.xml:" in shown
+    assert "notes.txt" not in shown
     assert "\n1 step on 1 domain: 1 safe; 1 error while reading\n" in shown
 
 
