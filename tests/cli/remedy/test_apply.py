@@ -100,6 +100,27 @@ def test_what_is_said(here: Path, capsys: Capture) -> None:
     )
 
 
+@pytest.mark.parametrize("chosen", [0, 1], ids=["first", "second"])
+def test_of_two_guests_of_one_name_the_planned_one_is_changed(here: Path, chosen: int) -> None:
+    """Nothing but their places in the file tells them apart."""
+    text = definition(interface("e1000"), uuid=None)
+    (here / "a.xml").write_text(text * 2)
+
+    def only(plan: dict[str, Any]) -> None:
+        plan["steps"] = [plan["steps"][chosen]]
+
+    planned(edit=only)
+    begins = json.loads((here / "plan.json").read_text())["steps"][0]["line"]
+    assert begins == 1 + chosen * text.count("\n")
+    assert apply() == 0
+    changed = definition(interface("virtio"), uuid=None)
+    texts = [changed if number == chosen else text for number in range(2)]
+    assert (here / "a.xml").read_text() == "".join(texts)
+    planned()
+    assert apply() == 0
+    assert (here / "a.xml").read_text() == changed * 2
+
+
 def test_again_is_already(here: Path, capsys: Capture) -> None:
     planned()
     apply()
