@@ -230,6 +230,7 @@ class AuditRun:
             self._account(batch, top, tally)
             done += batch.files
             if self._progress is not None:
+                total = total or self._number_of_files(top, done)
                 self._progress.read_files(done, total)
             yield from batch.products
         whole = self._seen_files.passed == passed and selection.changed is None
@@ -238,11 +239,14 @@ class AuditRun:
             tally.notes.append(f"nothing in it is recognised; looked for: {kinds}")
         tally.passed_over = tally.is_empty and whole and named
 
-    def _number_of_files(self, top: str) -> int | None:
-        """How many files a target has, where somebody wants to know; None: not counted."""
+    def _number_of_files(self, top: str, done: int = 0) -> int | None:
+        """How many files a target has, of which so many are ``done``, where somebody wants to know;
+        None: not counted."""
         selection = self._options.selection
         if self._progress is None or not self._progress.is_shown or selection.changed is not None:
             return None
+        if done and self._seen_files.several:
+            return None  # those that are read now count as seen
         return self._seen_files.number_unread(top, selection)
 
     def _account(self, batch: Batch, top: str, tally: TargetCounts) -> None:
