@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -149,16 +150,21 @@ def _kind(step: Step) -> str:
 
 
 def guest_names(steps: Iterable[Step]) -> list[str]:
-    """The name of each step's guest; with its file, target or id where others are called so."""
-    return told_apart(_name_and_place(step) for step in steps)
+    """The name of each step's guest; with its file, target or id where others are called so. Files
+    are called without the folder that all of them are in."""
+    steps = tuple(steps)
+    paths = [step.unit.path for step in steps if isinstance(step.unit, FileUnit)]
+    shared = os.path.commonprefix(paths).rfind("/") + 1  # noqa: RUF071 - cut at a slash
+    return told_apart(_name_and_place(step, shared) for step in steps)
 
 
-def _name_and_place(step: Step) -> tuple[str, ...]:
+def _name_and_place(step: Step, shared: int) -> tuple[str, ...]:
+    """``shared``: so many characters begin the paths of all files."""
     name = step.about.name or step.about.id or NAMELESS
     kind = _kind(step)
     shown = name if kind == "guest" else f"{kind} {name}"
     file, place = _file_and_place(step)
-    return shown, file, step.target, step.about.id or "", place
+    return shown, file[shared:], step.target, step.about.id or "", place
 
 
 def _nic(step: Step) -> str:
