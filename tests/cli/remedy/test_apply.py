@@ -239,7 +239,7 @@ def test_guests_of_one_name_are_told_apart(here: Path, capsys: Capture) -> None:
     assert run(["apply", "plan.json", "--yes"]) == 0
     told = capsys.readouterr()
     assert all(f"{name}: applied" in told.err for name in names)
-    assert all(f"  {name}  " in told.out for name in names)
+    assert all(f"  a ({file})  " in told.out for file in ("a.xml", "b.xml"))
 
 
 @pytest.mark.parametrize(
