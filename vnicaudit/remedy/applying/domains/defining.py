@@ -36,14 +36,14 @@ def define(work: DomainWork) -> None:
     elif not as_before and not is_ours(work.transaction, before, goal, now, work):
         raise EditedError
     if before not in (goal, now):
-        _note(work, now)  # first: what libvirt made of it is to be known as this run's own
+        _note(work, now, goal)  # first: what libvirt made of it is to be known as this run's own
     _check(work, before, goal, now)
 
 
-def _note(work: DomainWork, now: bytes) -> None:
-    if work.notes.last(Defined) != Defined(digest(now)):
-        work.texts.keep("settled", now)
-        work.notes.write(Defined(digest(now)))
+def _note(work: DomainWork, now: bytes, goal: bytes) -> None:
+    noted = work.notes.last(Defined)
+    if noted is None or noted.settled != digest(now):
+        work.notes.write(Defined(work.texts.keep_settled(now, goal)))
 
 
 def undefine(work: DomainWork) -> bool:
