@@ -122,9 +122,10 @@ def _check(work: DomainWork, before: bytes, goal: bytes, now: bytes) -> None:
     missing = unmet(
         work.place.texts.reading.definition_of(now, transaction.target), transaction.nic_changes
     )
-    missing += work.place.texts.reading.other_changes(goal, now, transaction.macs)
-    for mac in transaction.macs:
-        missing += work.place.texts.reading.missing_parts(goal, now, mac)
+    if now != goal:
+        missing += work.place.texts.reading.other_changes(goal, now, transaction.macs)
+        for mac in transaction.macs:
+            missing += work.place.texts.reading.missing_parts(goal, now, mac)
     if missing and now != before:
         raise ActionError(f"accepted but not applied by libvirt: {'; '.join(missing[:5])}")
     if missing:
