@@ -128,7 +128,7 @@ def page_host(host: FleetHost, reading: HostReading) -> PageHost:
     stale = "" if host.is_fresh or host.read_at is None else host.read_at
     error = host.error if host.status != "ok" else ""
     if not host.is_fresh and not host.is_tried:
-        error = "the newest audit was not to read it"
+        error = "the newest audit did not include it"
     status = host.status if host.audit is not None else "failed"
     return PageHost(
         name=host.name,
