@@ -94,13 +94,16 @@ def real_path(shown: str) -> str:
     return os.fsdecode(whole)
 
 
-def read_stream(stream: BinaryIO, target: str, kinds: FileKinds) -> Iterator[Item]:
-    """The items that standard input describes. ``kinds``: what it may be."""
+def read_stream(
+    stream: BinaryIO, target: str, kinds: FileKinds, *, explicit: bool = True
+) -> Iterator[Item]:
+    """The items that standard input, or an open file, describes. ``kinds``: what it may be;
+    ``explicit``: as for :func:`read_file`."""
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         yield ReadError(_too_large(len(data)), target)
         return
-    yield from guarded_file(target, _items(data, _Input(target, target, True, kinds)))
+    yield from guarded_file(target, _items(data, _Input(target, target, explicit, kinds)))
 
 
 def _large(descriptor: int, head: bytes, size: int, file: _Input) -> Iterator[Item]:

@@ -134,7 +134,7 @@ class Client:
             )
 
     def _error(self, what: str, reason: str, asked: int, status: int | None = None) -> CallError:
-        times = "" if asked == 1 else f"; asked {asked} times"
+        times = "" if asked == 1 else f"; tried {asked} times"
         message = self.cloud.session.masked(f"{what}: {reason}{times}")
         return CallError(message, file=self.cloud.target, status=status)
 
