@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from vnicaudit.cli.output.stderr import EVERY, QUIET_FOR, Rewritten, tell
+from vnicaudit.cli.output.stderr import EVERY, QUIET_FOR, Rewritten, is_terminal, tell
 
 LONG = 10.0
 """Seconds of work after which progress is told where no terminal is."""
@@ -21,7 +21,7 @@ class ProgressLine:
     twice as long, but every five minutes at least."""
 
     def __init__(self, *, enabled: bool, clock: Callable[[], float]) -> None:
-        self.on_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.on_terminal = is_terminal()
         self.is_enabled = enabled and sys.stderr is not None
         self._clock = clock
         self._started = clock()

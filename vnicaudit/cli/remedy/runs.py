@@ -20,8 +20,9 @@ from vnicaudit.cli.options.remedy import RemedyOptions, connection_options, run_
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder, state_option
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.stderr import tell, telling
+from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.cli.remedy.run_output import confirm, print_result, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import (
@@ -200,7 +201,7 @@ def _recover(options: RunsOptions, wiring: Wiring) -> int:
     codes = [0]
     with hang_up_noted():
         for one in recover(
-            run_context(options, wiring, "next-boot"), telling(quiet=options.output.quiet)
+            run_context(options, wiring, "next-boot"), RunTelling(quiet=options.output.quiet)
         ):
             tell_damage(one.damage)
             if one.at_work:
