@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
@@ -24,6 +23,7 @@ from vnicaudit.audit.reading.targets import Target, expanded_targets, unique_tar
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import ItemWork, Product
 from vnicaudit.base.identifiers import bare_uuid
+from vnicaudit.base.waiting import standard_input
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.host import Host, HostConfig
@@ -178,10 +178,10 @@ class AuditRun:
         if target.kind == "path":
             yield from self._files(target.name, tally)
         elif target.kind == "stdin":
-            if self._stdin is None and sys.stdin is None:
+            stream = self._stdin or standard_input()
+            if stream is None:
                 tally.error(ReadError("standard input is closed", "-"))
                 return
-            stream = self._stdin or sys.stdin.buffer
             items = read_stream(stream, "-", self._work.platforms.files)
             yield from self._worked_items(items, target.name, tally)
         elif target.kind == "together":

@@ -428,10 +428,10 @@ _DISAGREES = "step 1: the change does not match its diff: make a new plan"
         (_set("changes", []), _DISAGREES),
         (_set("diff", ""), _DISAGREES),
         (_set("place", "/domain/devices/interface[2]"), _DISAGREES),
-        (_set("place", "/domain/devices/interface[3]"), "the <interface> is not found again"),
+        (_set("place", "/domain/devices/interface[3]"), "the <interface> is no longer there"),
         (_set("place", None), "step 1 has no place in the file: make a new plan"),
-        (_set("place", "//interface"), "the NIC is no <interface>"),
-        (_set("changes.0.new", "a'/><x y='"), "cannot be a value of model"),
+        (_set("place", "//interface"), "the NIC is not an <interface>"),
+        (_set("changes.0.new", "a'/><x y='"), "model cannot be set to"),
     ],
 )
 def test_a_step_that_is_not_as_it_was_reviewed_is_refused(

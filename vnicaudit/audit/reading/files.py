@@ -21,6 +21,7 @@ from vnicaudit.audit.reading.readers import (
     unrecognised_reason,
 )
 from vnicaudit.base.opening import open_file
+from vnicaudit.base.waiting import is_readable
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import Content, FileKind, FileKinds, Item
@@ -181,15 +182,11 @@ def _read_pipe(descriptor: int, path: str) -> bytes:
     """
     parts: list[bytes] = []
     total = 0
-    import select  # for pipes only
-
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN | select.POLLHUP)
     while total <= MAX_BYTES:
         try:
             part = os.read(descriptor, 1 << 16)
         except BlockingIOError:  # there is a writer, and it has not written yet
-            if poll.poll(PIPE_PATIENCE * 1000):
+            if is_readable(descriptor, PIPE_PATIENCE):
                 continue
             raise TargetError(
                 f"a pipe that sent nothing for {PIPE_PATIENCE:.0f} s", file=path

@@ -287,10 +287,10 @@ def print_no_run(
 def _print_plan(plan: Plan, steps: list[Step], options: ApplyOptions) -> None:
     from msgspec.structs import replace
 
-    from vnicaudit.reports.plan.text import render
-
     if options.output.quiet or options.format != "text" or sys.stdout is None:
         return
+    from vnicaudit.reports.plan.text import render
+
     shown = replace(plan, steps=tuple(steps), not_planned=(), errors=())
     view: View = "full" if options.output.verbose else "short"
     for text in render(shown, screen_options(options.output, view=view)):

@@ -72,7 +72,7 @@ def _total(equal: dict[str, _EqualSteps]) -> int:
 def _group(step: Step, by: str) -> str:
     unit = step.unit
     if by == "rule":
-        return f"rules {', '.join(step.rules)}" if step.rules else "no rule: asked for"
+        return f"rules {', '.join(step.rules)}" if step.rules else "no rule: requested"
     if by == "host" and isinstance(unit, FileUnit):
         return f"host {files_of_a_host(unit.path)}"
     if not isinstance(unit, CloudUnit):

@@ -181,11 +181,11 @@ _CLOUD_REFS: dict[str, type[CloudRef]] = {
     "flavor": FlavorRef,
 }
 _TWO_KINDS = (
-    "step {}: a step has a part cloud and no file, or no part cloud: undo your edits, or make "
-    "a new plan"
+    "step {}: a step has either a cloud part or a file, not both: undo your edits, or make a "
+    "new plan"
 )
 _TWO_PARTS = (
-    "step {}: a step with a part object has no file and no part cloud: undo your edits, or "
+    "step {}: a step with an object part has no file and no cloud part: undo your edits, or "
     "make a new plan"
 )
 
