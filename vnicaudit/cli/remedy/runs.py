@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
@@ -199,10 +200,9 @@ def _recover(options: RunsOptions, wiring: Wiring) -> int:
 
     take_shadows_out(options, wiring.adapters)
     codes = [0]
-    with hang_up_noted():
-        for one in recover(
-            run_context(options, wiring, "next-boot"), RunTelling(quiet=options.output.quiet)
-        ):
+    telling = RunTelling(quiet=options.output.quiet, waits=True)
+    with hang_up_noted(), closing(telling) as say:
+        for one in recover(run_context(options, wiring, "next-boot"), say):
             tell_damage(one.damage)
             if one.at_work:
                 tell(safe(f"run {one.run}: {one.at_work}"))
