@@ -27,8 +27,8 @@ def told_apart(named: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 class _Alike:
-    """Those of one name, by the places at which not all of them have one value, and by how many
-    share the values of the first places."""
+    """Things of one name, and the places that tell them apart: those at which not all have one
+    value. Also how many share the values of the first places."""
 
     def __init__(self, group: set[tuple[str, ...]]) -> None:
         columns = enumerate(zip(*group, strict=True))
