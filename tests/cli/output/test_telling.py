@@ -45,12 +45,12 @@ def test_a_log_has_a_line_now_and_then() -> None:
     with redirect_stderr(io.StringIO()) as log:
         states = RunningStates(enabled=True, clock=lambda: now[0])
         states.changes("mail-01", _OFF)
-        for second in range(1, 41):
+        for second in range(1, 121):
             now[0] = second
             states.show()
         states.clear()
     assert log.getvalue().splitlines() == [
-        f"mail-01: shutting down: {seconds} s" for seconds in (10, 20, 40)
+        f"mail-01: shutting down: {seconds} s" for seconds in (30, 60, 120)
     ]
 
 
