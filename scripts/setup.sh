@@ -86,16 +86,11 @@ CHECK
     die "no Python 3.10 or later with venv and headers was found"
 }
 
-# as_pip_does: tell uv what pip is told about the network here; where neither is told of an index, that
-# what is fetched from PyPI is good for the next environment
+# as_pip_does: tell uv what pip is told about the network here
 as_pip_does() {
     index=$("$ROOT/.venv-test/bin/python" -m pip config get global.index-url 2>/dev/null || true)
     index=${PIP_INDEX_URL:-$index}
-    own="${XDG_CONFIG_HOME:-${HOME:-}/.config}/uv/uv.toml"
-    if [ -n "$index" ]; then export UV_DEFAULT_INDEX="${UV_DEFAULT_INDEX:-$index}"
-    elif [ ! -e "$own" ] && [ ! -e /etc/uv/uv.toml ]; then
-        export UV_CONFIG_FILE="${UV_CONFIG_FILE:-$ROOT/scripts/uv.toml}"
-    fi
+    if [ -n "$index" ]; then export UV_DEFAULT_INDEX="${UV_DEFAULT_INDEX:-$index}"; fi
     if [ -n "${PIP_CERT:-}" ]; then export SSL_CERT_FILE="${SSL_CERT_FILE:-$PIP_CERT}"; fi
     if [ -n "${PIP_FIND_LINKS:-}" ]; then export UV_FIND_LINKS="${UV_FIND_LINKS:-$PIP_FIND_LINKS}"; fi
 }
