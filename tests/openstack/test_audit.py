@@ -69,7 +69,7 @@ def test_an_emulated_nic_is_found_at_the_image_and_at_the_server(
     report = audit(cloud, ADMIN)
     assert set(found(report, one)) == {"VNIC001"}
     messages = [each["message"] for each in report["findings"] if each["rule"] == "VNIC062"]
-    assert any("1 server was made of it" in message for message in messages), messages
+    assert any("used by 1 server" in message for message in messages), messages
 
 
 def test_it_is_found_once_with_libvirt_and_nova_conf_beside(cloud: Cloud, legacy: Server) -> None:
