@@ -28,13 +28,14 @@ ONCE = ONCE.replace("repeats = 2", "repeats = 1")
 # as by default: vCPUs that wait say that a run does not count
 AS_USUAL = re.sub(r"max-.* = 100\n", "", ONCE)
 
+_PRODUCT = "from vnicaudit.cli.main import run; raise SystemExit(run())"
+
 # as long as it takes to listen in an emulated guest, and no longer: the slow one is waited for in
 # vain, and a quick one that is late as well is no regression either
-_IMPATIENT = """
+_IMPATIENT = f"""
 from vnicaudit.bench.engines._iperf3 import pairs
-from vnicaudit.cli.main import run
 pairs._LISTEN = 2.0
-raise SystemExit(run())
+{_PRODUCT}
 """
 
 _SLOW = """\
@@ -57,14 +58,14 @@ def guest(x86_guest: GuestFactory) -> Iterator[Guest]:
 
 
 def run(
-    guest: Guest, folder: Path, head: str, *arms: str, part: str = bench.RX
+    guest: Guest, folder: Path, head: str, *arms: str, part: str = bench.RX, program: str = _PRODUCT
 ) -> tuple[int, dict[str, Any]]:
     """``bench run`` with these options: its exit code, and the result."""
     out = folder / "result.json"
     state = str(folder / "state")
     options = ["-p", bench.profile(folder, part, head=head), "--state", state, *arms]
     words = ["bench", "run", f"agent://{guest.name}", *options, "-o", str(out)]
-    command = [sys.executable, "-c", _IMPATIENT, *words]
+    command = [sys.executable, "-c", program, *words]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=1500, check=False)
     assert out.exists(), ran.stderr + ran.stdout
     return ran.returncode, json.loads(out.read_text())
@@ -76,8 +77,9 @@ def test_an_iperf3_that_is_slow_to_listen_in_one_arm_is_no_regression(
     guest.run(["sh", "-c", _SLOW]).output()
     try:
         code, result = run(
-            guest, tmp_path, ONCE, "--arm=quick=rm -f /run/slow", "--arm=slow=touch /run/slow"
-        )
+            guest, tmp_path, ONCE, "--arm=quick=rm -f /run/slow", "--arm=slow=touch /run/slow",
+            program=_IMPATIENT,
+        )  # fmt: skip
     finally:
         guest.run(["sh", "-c", _AGAIN]).output()
     assert code == 4
