@@ -106,9 +106,10 @@ class _Places:
         return write
 
     def _file(self, part: Any, path: Any) -> None:
-        self._at("before file", path.name)
+        name = os.path.basename(path)
+        self._at("before file", name)
         os.replace(part, path)
-        self._at("behind file", path.name)
+        self._at("behind file", name)
 
     def _call(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:

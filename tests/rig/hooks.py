@@ -36,7 +36,7 @@ PLACES = (
 )  # fmt: skip
 """Of a line of the journal, a file in the state folder, a call that changes a domain."""
 _CALLS = ("define", "shut_down", "power_off", "start", "detach", "attach")
-_LONGEST = 300.0
+_LONGEST = 900.0
 _PRELOADED = (
     "__main__",
     "tests.rig.hooks", "vnicaudit.cli.remedy.apply", "vnicaudit.cli.remedy.run_output",
@@ -280,13 +280,14 @@ class _Places:
 
         return write
 
-    def _file(self, part: str, path: Path) -> None:
-        self._at("before file", path.name)
-        if self._pass("within file", path.name):
+    def _file(self, part: str, path: str | Path) -> None:
+        name = os.path.basename(path)
+        self._at("before file", name)
+        if self._pass("within file", name):
             os.truncate(part, os.stat(part).st_size // 2)
             self._happen()
         os.replace(part, path)
-        self._at("behind file", path.name)
+        self._at("behind file", name)
 
     def _call(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
@@ -301,7 +302,7 @@ class _Places:
 class _Os:
     """``os``, but for the one function that puts a file in its place."""
 
-    def __init__(self, replace: Callable[[str, Path], None]) -> None:
+    def __init__(self, replace: Callable[[str, str | Path], None]) -> None:
         self.replace = replace
 
     def __getattr__(self, name: str) -> Any:

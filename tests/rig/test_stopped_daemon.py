@@ -26,7 +26,7 @@ pytestmark = pytest.mark.rig
 
 DEADLINE = 1  # all of it is waited for in vain
 # while it answers: what it is asked for may take a while on a busy machine
-PATIENCE = 120
+PATIENCE = 600
 
 
 class Case:
@@ -83,6 +83,13 @@ def daemon() -> Iterator[PrivateDaemon]:
             yield running
     except Missing as error:
         not_run("rig", str(error))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def meanwhile(request: pytest.FixtureRequest) -> None:
+    """Guests that are waited for in vain, where there are tests of them: these wait as well."""
+    if any("unwilling" in getattr(item, "fixturenames", ()) for item in request.session.items):
+        request.getfixturevalue("unwilling")
 
 
 @contextmanager

@@ -11,6 +11,9 @@ from pathlib import Path
 from vnicaudit.base.ownership import why_not_own
 from vnicaudit.errors import JournalError, UsageError
 
+StrPath = str | Path
+"""A path; text where many are made: to make a Path of it takes as long as to open the file."""
+
 
 def check_own(folder: Path, *, link: bool = False) -> None:
     """Raises UsageError where somebody else may change what is in a folder: what is kept there is
@@ -37,29 +40,29 @@ def make_private(folder: Path) -> None:
     sync_folder(folder.parent)
 
 
-def write_private(path: Path, data: bytes) -> None:
+def write_private(path: StrPath, data: bytes) -> None:
     """A new file for nobody else to read, on disk when this returns; whole or not there. Raises
     JournalError where that cannot be."""
     write_several_private(((path, data),))
 
 
-def write_private_quickly(path: Path, data: bytes) -> None:
+def write_private_quickly(path: StrPath, data: bytes) -> None:
     """A new file as :func:`write_private` makes one, on disk when the system gets round to it: it
     outlasts the program, and where the power fails may be damaged. Raises JournalError."""
     _replace(path, data, sync=False)
 
 
-def write_several_private(files: Sequence[tuple[Path, bytes]]) -> None:
+def write_several_private(files: Sequence[tuple[StrPath, bytes]]) -> None:
     """New files of one folder, each as :func:`write_private` makes one; all are on disk when this
     returns, in whatever order they came there."""
     for path, data in files:
         _replace(path, data, sync=True)
     last = files[-1][0]
     with writing(last):
-        sync_folder(last.parent)
+        sync_folder(os.path.dirname(last))
 
 
-def _replace(path: Path, data: bytes, *, sync: bool) -> None:
+def _replace(path: StrPath, data: bytes, *, sync: bool) -> None:
     part = f"{path}.part"
     try:
         _write(part, data, sync=sync)
@@ -92,7 +95,7 @@ def _opened(path: str) -> int:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def writing(path: StrPath) -> Iterator[None]:
     """Raises JournalError where something cannot be written there."""
     try:
         yield
@@ -100,7 +103,7 @@ def writing(path: Path) -> Iterator[None]:
         raise unwritable(path, error) from None
 
 
-def unwritable(path: Path, error: OSError) -> JournalError:
+def unwritable(path: StrPath, error: OSError) -> JournalError:
     """The error that says that nothing can be kept there, and what to do."""
     return JournalError(
         f"{path} cannot be written ({error.strerror}): stopped there; run this again when it can "
@@ -108,7 +111,7 @@ def unwritable(path: Path, error: OSError) -> JournalError:
     )
 
 
-def sync_folder(path: Path) -> None:
+def sync_folder(path: StrPath) -> None:
     """Have the names in a folder on disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:

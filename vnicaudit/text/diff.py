@@ -77,6 +77,19 @@ def hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
         yield _hunk(group, len(old), len(new))
 
 
+def one_hunk(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
+    """The differing part as one change, from the first line that differs to the last; none where
+    both texts are equal. It is right, and found at once, but may show more than :func:`hunks`."""
+    if old == new:
+        return
+    most = min(len(old), len(new))
+    first = next((i for i in range(most) if old[i] != new[i]), most)
+    left = most - first
+    behind = next((i for i in range(left) if old[-1 - i] != new[-1 - i]), left)
+    change = LineChange(first, len(old) - behind, first, len(new) - behind)
+    yield _hunk([change], len(old), len(new))
+
+
 def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[LineChange]:
     """Differences of two texts, in order. difflib finds the best ones, but its time grows with the
     square of the length: long texts are walked through."""

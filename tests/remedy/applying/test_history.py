@@ -156,6 +156,41 @@ def test_a_definition_that_was_kept_and_is_gone(tmp_path: Path) -> None:
         kept.get("goal", made)
 
 
+def test_a_definition_that_became_the_goal_is_kept_once(tmp_path: Path) -> None:
+    """The goal is on disk by then; of the second name the power may take, the first one stays."""
+    found = run_with(StateFolder(str(tmp_path)))
+    kept, goal = KeptTexts(found.folder, "a"), b"<domain type='kvm'/>"
+    kept.keep_both(b"<domain/>", goal)
+    made = kept.keep_settled(goal, goal)
+    assert kept.path("settled").samefile(kept.path("goal"))
+    assert kept.keep_settled(goal, goal) == made  # a later life, which notes it again
+    kept.path("settled").unlink()
+    assert KeptTexts(found.folder, "a").get("settled", made) == goal
+    other = kept.keep_settled(b"<other/>", goal)
+    assert KeptTexts(found.folder, "a").get("settled", other) == b"<other/>"
+    assert KeptTexts(found.folder, "a").get("goal", made) == goal
+
+
+def test_a_run_that_ended_is_read_once_to_see_that(tmp_path: Path) -> None:
+    state = StateFolder(str(tmp_path))
+    ended, left = run_with(state, BEGIN_A, DONE_A, END), run_with(state, BEGIN_A)
+    assert [found.folder for found in unfinished(state)] == [left.folder]
+    (ended.folder / NAME).write_bytes(b"")
+    assert [found.folder for found in unfinished(state)] == [left.folder]
+    anew = {found.folder for found in unfinished(StateFolder(str(tmp_path)))}
+    assert anew == {ended.folder, left.folder}
+
+
+def test_a_run_goes_on_from_what_was_read_of_it(tmp_path: Path) -> None:
+    """As it does from what is read anew."""
+    found = run_with(StateFolder(str(tmp_path)), BEGIN_A)
+    journal = Journal(found.folder)
+    for event, unit in (DONE_A, DONE_B, END):
+        journal.write(event, unit)
+    journal.close()
+    assert found.gone_on(journal.added) == read_run(found.folder)
+
+
 class OwnTask(Transaction, frozen=True, kw_only=True):
     """Of a driver from elsewhere, with fields of its own of names that others have used."""
 

@@ -140,10 +140,7 @@ def _domain(source: XmlSource, ordinal: int) -> Element:
     data = source.data
     if _WRITTEN_BY_LIBVIRT in data:
         raise OwnedError("libvirt's own file, which it overwrites: change it with virsh edit")
-    found = _spans(source)
-    # comments before the root of the only document may quote another
-    places = found[ordinal - 1 : ordinal] if ordinal else [Span(0, len(data), 0), *found[:1]]
-    for start, end, _lines in places:
+    for start, end, _lines in _places(source, ordinal):
         root = root_at(source, start)
         if root is not None and root.name == b"domain" and root.end <= end:
             break
@@ -156,6 +153,15 @@ def _domain(source: XmlSource, ordinal: int) -> Element:
             "virsh dumpxml --inactive and virsh define)"
         )
     return root
+
+
+def _places(source: XmlSource, ordinal: int) -> Iterator[Span]:
+    """Where the document with that place may be."""
+    if ordinal:
+        yield from _spans(source)[ordinal - 1 : ordinal]
+    else:
+        yield Span(0, len(source.data), 0)
+        yield from _spans(source)[:1]  # comments before the root may quote another
 
 
 @lru_cache(maxsize=2)

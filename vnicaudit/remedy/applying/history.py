@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from vnicaudit.model.runs import RunRecord, UnitRun
 from vnicaudit.remedy.applying.downtime import may_be_off
 from vnicaudit.remedy.applying.journal.events import End
-from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past, reread
+from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.journal.unit_head import head_of
@@ -27,11 +27,10 @@ def runs(folder: str) -> list[RunRecord]:
     return [record(one, undone) for one in found]
 
 
-def current_record(found: PastRun) -> RunRecord:
-    """The run as it is now, with what others have taken back of it."""
-    now = reread(found)
-    others = all_past(StateFolder(str(found.folder.parent.parent)), now)
-    return record(now, undone_by(others))
+def current_record(now: PastRun) -> RunRecord:
+    """The run, with what others have taken back of it: those that came behind it."""
+    others = all_past(StateFolder(str(now.folder.parent.parent)), since=now.folder.name)
+    return record(now, undone_by([*others, now]))
 
 
 Undone = Mapping[tuple[str, str], str]

@@ -107,7 +107,7 @@ def rollback(
         found = reread(found)  # nobody is at work on it now
         whole = [unit for unit in units if not found.is_open(unit.key)]
         ended = _undo_open(found, units, drivers, context, tell)
-        found = reread(found)
+        found = reread(found) if ended else found
         if not context.host_by_host and any(found.is_open(unit.key) for unit in units):
             return ended
         if selection.restore:

@@ -19,7 +19,7 @@ from vnicaudit.remedy.applying.journal.events import Begin, End, Undoing
 from vnicaudit.remedy.applying.journal.journal_file import Journal
 from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
 from vnicaudit.remedy.applying.journal.notes import Notes, begun_with
-from vnicaudit.remedy.applying.journal.past_run import PastRun
+from vnicaudit.remedy.applying.journal.past_run import PastRun, reread
 from vnicaudit.remedy.applying.journal.result import Result, done_with
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.journal.unit_head import head_of
@@ -96,7 +96,8 @@ class Runner:
         """Do what is left to do, batch by batch; first what an earlier life left in the middle,
         whatever the schedule says: a guest may be off for it."""
         stopped, silent = self._to_its_end(lambda: self._go(schedule))
-        return RunResult(current_record(self._found), stopped, silent=silent)
+        run = current_record(self._found.gone_on(self._journal.added))
+        return RunResult(run, stopped, silent=silent)
 
     def _go(self, schedule: Schedule) -> str:
         stopped = ""
@@ -133,7 +134,7 @@ class Runner:
         """Bring to its end what was left in the middle of these units; nothing else is begun. The
         run is ended where nothing is left of it."""
         stopped, silent = self._to_its_end(lambda: self._finish(keys))
-        return RunResult(current_record(self._found), stopped, silent=silent)
+        return RunResult(current_record(reread(self._found)), stopped, silent=silent)
 
     def _finish(self, keys: Collection[str]) -> str:
         self._finish_open(keys)
@@ -152,7 +153,7 @@ class Runner:
         units = self._found.request.units
         lost = [one for one in units if self._found.is_lost(one.key) and one.key in keys]
         reason, silent = self._to_its_end(lambda: self._take_back(keys, lost))
-        run = current_record(self._found)
+        run = current_record(reread(self._found))
         return RunResult(run, reason, taken_back=True, silent=silent, is_lost=bool(lost))
 
     def _take_back(self, keys: Collection[str], lost: Sequence[UnitRequest]) -> str:
@@ -187,7 +188,7 @@ class Runner:
 
     def _tell_unfinished(self) -> None:
         """To whoever interrupts a run (Ctrl-C, SIGTERM): a guest may be off for it."""
-        run = current_record(self._found)
+        run = current_record(reread(self._found))
         for unit in run.steps:
             if unit.outcome == "unfinished":
                 self._tell_remaining(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from vnicaudit.text.diff import NO_NEWLINE, hunks, lines_of
+from vnicaudit.text.diff import NO_NEWLINE, Hunk, hunks, lines_of, one_hunk
 
 _AROUND = 16
 """Lines on both sides of what differs that are looked at: more than a diff shows."""
@@ -36,13 +36,18 @@ def unified_diff(before: bytes, after: bytes, name: str, text_of: TextOf) -> str
 
 def is_diff_of(before: bytes, after: bytes, name: str, text_of: TextOf, diff: str) -> bool:
     """True if ``diff`` is what :func:`unified_diff` makes of them, or shows even what that would
-    hide. Most definitions have no secret near a NIC: then nothing has to be masked for it."""
+    hide. Most definitions have no secret near a NIC: then nothing has to be masked for it; and most
+    differ in one place: then no best difference has to be looked for."""
     old, new = _readable(before, text_of).text, _text(after, text_of)
     part = _differing(old, new)
     lines = lines_of(old[part.start : part.old_end])
     changed = lines_of(new[part.start : part.new_end])
-    bare = _headed(name, _unified(lines, changed, old.count("\n", 0, part.start)))
-    return diff == bare or diff == unified_diff(before, after, name, text_of)
+    above = old.count("\n", 0, part.start)
+    return (
+        diff == _headed(name, _unified(lines, changed, above, one_hunk(lines, changed)))
+        or diff == _headed(name, _unified(lines, changed, above))
+        or diff == unified_diff(before, after, name, text_of)
+    )
 
 
 def _headed(name: str, unified: Iterable[str]) -> str:
@@ -120,9 +125,11 @@ def _longest(most: int, alike: Callable[[int, int], bool]) -> int:
     return low
 
 
-def _unified(old: Sequence[str], new: Sequence[str], above: int) -> Iterator[str]:
-    """The hunks of a part of a text that has so many lines above it."""
-    for hunk in hunks(old, new):
+def _unified(
+    old: Sequence[str], new: Sequence[str], above: int, shown: Iterable[Hunk] | None = None
+) -> Iterator[str]:
+    """The hunks of a part of a text that has so many lines above it; ``shown``: None: the best."""
+    for hunk in hunks(old, new) if shown is None else shown:
         for mark, line in hunk.lines(old, new, above):
             yield line if mark == "@" else f"{mark}{line}"
             if not line.endswith("\n"):

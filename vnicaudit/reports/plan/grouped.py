@@ -107,7 +107,7 @@ def _common(step: Step, text: StepText) -> str:
     if isinstance(unit, ServerUnit):
         unit = replace(unit, macs=())
     elif isinstance(unit, FileUnit):
-        unit = replace(unit, place=None)
+        unit = replace(unit, place=None, line=None)
     alike = replace(
         step,
         id=unit.kind if isinstance(unit, CloudUnit) else unit.shown_under,

@@ -36,14 +36,14 @@ def define(work: DomainWork) -> None:
     elif not as_before and not is_ours(work.transaction, before, goal, now, work):
         raise EditedError
     if before not in (goal, now):
-        _note(work, now)  # first: what libvirt made of it is to be known as this run's own
+        _note(work, now, goal)  # first: what libvirt made of it is to be known as this run's own
     _check(work, before, goal, now)
 
 
-def _note(work: DomainWork, now: bytes) -> None:
-    if work.notes.last(Defined) != Defined(digest(now)):
-        work.texts.keep("settled", now)
-        work.notes.write(Defined(digest(now)))
+def _note(work: DomainWork, now: bytes, goal: bytes) -> None:
+    noted = work.notes.last(Defined)
+    if noted is None or noted.settled != digest(now):
+        work.notes.write(Defined(work.texts.keep_settled(now, goal)))
 
 
 def undefine(work: DomainWork) -> bool:
@@ -122,9 +122,10 @@ def _check(work: DomainWork, before: bytes, goal: bytes, now: bytes) -> None:
     missing = unmet(
         work.place.texts.reading.definition_of(now, transaction.target), transaction.nic_changes
     )
-    missing += work.place.texts.reading.other_changes(goal, now, transaction.macs)
-    for mac in transaction.macs:
-        missing += work.place.texts.reading.missing_parts(goal, now, mac)
+    if now != goal:
+        missing += work.place.texts.reading.other_changes(goal, now, transaction.macs)
+        for mac in transaction.macs:
+            missing += work.place.texts.reading.missing_parts(goal, now, mac)
     if missing and now != before:
         raise ActionError(f"accepted but not applied by libvirt: {'; '.join(missing[:5])}")
     if missing:

@@ -215,6 +215,10 @@ Event = (
 )  # fmt: skip
 """Any line."""
 
+ANNOUNCE_NOTHING = (Begin, Defined, Done)
+"""Whatever is changed is announced by a line of its own. Without these a later life of the program
+looks at the unit again, and comes to the same."""
+
 SINCE_CHECKSUMS = (Run, KeptRunning, HalfSet, Settled)
 """Those that no version wrote without one."""
 

@@ -1,5 +1,6 @@
-"""The journal of a run: what it is about to do and what it has done, one line each, on disk before
-the run goes on.
+"""The journal of a run: what it is about to do and what it has done, one line each. A line that
+announces a change is on disk before the change is made, and so are all lines above it; one that
+announces none (``events.py``: ANNOUNCE_NOTHING) comes there with the next that does.
 
 A line that the program was ended in the middle of has no end, and counts as not written: what it
 would have announced has not been begun. Each line proves itself (``journal_line.py``): what was
@@ -10,13 +11,14 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from vnicaudit.base.clock import moment, timestamp
 from vnicaudit.base.private_files import sync_folder, writing
 from vnicaudit.errors import JournalError
-from vnicaudit.remedy.applying.journal.events import Event
+from vnicaudit.remedy.applying.journal.events import ANNOUNCE_NOTHING, Event
 from vnicaudit.remedy.applying.journal.journal_line import Entry as Entry
 from vnicaudit.remedy.applying.journal.journal_line import decoded
 from vnicaudit.remedy.applying.journal.journal_line import encoded as encoded
@@ -41,6 +43,8 @@ class Journal:
         self._path = folder / NAME
         self._lock = threading.Lock()
         self._over = ""
+        self._added: list[Entry] = []
+        self._unsynced = False
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         with writing(self._path):
             self._descriptor = os.open(self._path, flags, 0o600)
@@ -49,8 +53,9 @@ class Journal:
             sync_folder(folder)
 
     def write(self, event: Event, unit: str = "") -> Entry:
-        """Add a line, and return it; it is on disk then. Raises JournalError where it cannot be:
-        then no other can be either, for behind half a line it would be lost."""
+        """Add a line, and return it; it is on disk then, unless it announces nothing. Raises
+        JournalError where it cannot be: then no other can be either, for behind half a line it
+        would be lost."""
         entry = Entry(timestamp(), event, unit)
         with self._lock:
             if self._over:
@@ -59,23 +64,41 @@ class Journal:
                 with writing(self._path):
                     self._add(encoded(entry, self._number + 1))
                     self._number += 1
+                    self._unsynced = True
+                    if not isinstance(event, ANNOUNCE_NOTHING):
+                        self._sync()
             except JournalError as error:
                 self._over = str(error)
                 raise
+            self._added.append(entry)
         return entry
+
+    @property
+    def added(self) -> tuple[Entry, ...]:
+        """The lines that were added, in order."""
+        with self._lock:
+            return tuple(self._added)
 
     def close(self) -> None:
         """Nothing more will be written: who goes on in another thread is stopped by that."""
         with self._lock:
             if not self._over:
                 self._over = "the run was ended"
-            os.close(self._descriptor)
+            try:
+                with suppress(OSError):  # it is as if the program had ended before that line
+                    self._sync()
+            finally:
+                os.close(self._descriptor)
 
     def _add(self, line: bytes) -> None:
         written = 0
         while written < len(line):
             written += os.write(self._descriptor, line[written:])
-        os.fsync(self._descriptor)
+
+    def _sync(self) -> None:
+        if self._unsynced:
+            os.fsync(self._descriptor)
+            self._unsynced = False
 
 
 def entries(folder: Path) -> tuple[Entry, ...]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from vnicaudit.base.clock import timestamp
-from vnicaudit.base.private_files import write_private, write_several_private
+from vnicaudit.base.private_files import (
+    write_private,
+    write_private_quickly,
+    write_several_private,
+)
 from vnicaudit.errors import KeptError
 from vnicaudit.remedy.applying.journal.events import Begin
 from vnicaudit.remedy.applying.journal.journal_line import Entry, JournalLine, decoded, encoded
@@ -23,6 +29,7 @@ class KeptTexts:
     def __init__(self, folder: Path, key: str) -> None:
         self._names = f"{folder}/definitions/{key}."
         self._key = key
+        self._known: dict[KeptKind, tuple[str, bytes]] = {}
 
     def keep(self, kind: KeptKind, data: bytes) -> str:
         """Keep one; its digest. On disk when this returns."""
@@ -32,15 +39,30 @@ class KeptTexts:
     def keep_both(self, before: bytes, goal: bytes) -> None:
         """Keep the one that there is, and the one that is to be. On disk when this returns."""
         write_several_private(((self._path("before"), before), (self._path("goal"), goal)))
+        self._known = {"before": (digest(before), before), "goal": (digest(goal), goal)}
+
+    def keep_settled(self, data: bytes, goal: bytes) -> str:
+        """Keep what the hypervisor made of the goal; its digest. Where that is the goal as it was
+        kept, it is on disk already, and gets another name."""
+        if data == goal:
+            with suppress(OSError):  # it has that name already, or its file system has no links
+                os.link(self._path("goal"), self._path("settled"))
+                return digest(data)
+        return self.keep("settled", data)
 
     def get(self, kind: KeptKind, wanted: str | None, by_hand: str = "") -> bytes:
         """One that was kept; ``wanted`` is its digest, as the journal says it (None: it does
         not). Raises KeptError where there is none, or another; ``by_hand`` is what else can be
         done then."""
+        known = self._known.get(kind)
+        if known is not None and known[0] == wanted:
+            return known[1]
         path = self._path(kind)
         try:
-            data = path.read_bytes()
+            data = _read(path)
         except OSError as error:
+            if kind == "settled" and wanted is not None and self._is_goal(wanted):
+                return self.get("goal", wanted)
             raise KeptError(
                 f"{path}, saved by the run, cannot be read ({error.strerror}): {_mend(by_hand)}"
             ) from None
@@ -51,35 +73,49 @@ class KeptTexts:
             )
         return data
 
+    def _is_goal(self, wanted: str) -> bool:
+        """True where the goal has that digest, of which the power may have taken the other name."""
+        with suppress(KeptError):
+            return bool(self.get("goal", wanted))
+        return False
+
     def has(self, kind: KeptKind) -> bool:
         """True where a text of that kind was kept."""
-        return self._path(kind).is_file()
+        return os.path.isfile(self._path(kind))
 
     def keep_transaction(self, begin: Begin) -> None:
         """Keep what is about to be done beside the definitions, in the form of the journal's line:
-        what is known of it then does not hang on the journal alone."""
+        what is known of it then does not hang on the journal alone. It is the second of the two,
+        so that nothing waits for it to be on disk."""
         entry = Entry(timestamp(), begin, self._key)
-        write_private(self._transaction_path, encoded(entry, 1))
+        write_private_quickly(self._transaction_path, encoded(entry, 1))
 
     def begin(self) -> JournalLine | None:
-        """The line that was kept by :meth:`keep_transaction`; None where there is none."""
+        """The line that was kept by :meth:`keep_transaction`; None where there is none, or the
+        power failed before it was on disk."""
         try:
-            return decoded(self._transaction_path.read_bytes().rstrip(b"\n"))
+            line = _read(self._transaction_path).rstrip(b"\n")
+            return decoded(line) if line.strip(b"\0") else None
         except FileNotFoundError:
             return None
         except OSError as error:
             return JournalLine(None, wrong=error.strerror or "it cannot be read")
 
     @property
-    def _transaction_path(self) -> Path:
-        return Path(f"{self._names}task.json")
+    def _transaction_path(self) -> str:
+        return f"{self._names}task.json"
 
     def path(self, kind: KeptKind) -> Path:
         """Where one is kept."""
-        return self._path(kind)
+        return Path(self._path(kind))
 
-    def _path(self, kind: KeptKind) -> Path:
-        return Path(f"{self._names}{kind}.xml")
+    def _path(self, kind: KeptKind) -> str:
+        return f"{self._names}{kind}.xml"
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as stream:
+        return stream.read()
 
 
 def _mend(by_hand: str) -> str:

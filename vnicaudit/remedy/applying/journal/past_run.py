@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -81,6 +81,17 @@ class PastRun(NamedTuple):
         """True where the unit may be changed, and only the kept original is known of it."""
         return key in self.without_lines
 
+    def gone_on(self, lines: Sequence[Entry]) -> PastRun:
+        """The run with more lines, which were added since it was read."""
+        by_unit = dict(self.by_unit)
+        for entry in lines:
+            by_unit[entry.unit] = (*by_unit.get(entry.unit, ()), entry)
+        ended = self.has_ended or any(isinstance(entry.event, End) for entry in lines)
+        return self._replace(
+            entries=(*self.entries, *lines), has_ended=ended, by_unit=by_unit,
+            without_lines=self.without_lines - {entry.unit for entry in lines},
+        )  # fmt: skip
+
     def rollback_command(self, options: str = "") -> str:
         """The command that takes it back."""
         words = f"rollback {self.request.id} {options}".rstrip()
@@ -149,26 +160,37 @@ def _past_run(
     )  # fmt: skip
 
 
-def all_past(state: StateFolder, known: PastRun | None = None) -> Iterator[PastRun]:
+def all_past(state: StateFolder, *, since: str = "", unfinished: bool = False) -> Iterator[PastRun]:
     """Every run of which something can be told, newest first: :func:`damaged` names the others.
-    ``known``: one that was read just now."""
+    ``since``: only those behind the run of that id; ``unfinished``: only those that did not come to
+    their end."""
     for run_id in reversed(state.ids()):
-        if known is not None and run_id == known.folder.name:
-            yield known
+        if run_id <= since:
+            return
+        if unfinished and run_id in state.ended:
             continue
         try:
-            found = read_run(state.run(run_id))
+            found = read_past(state, run_id)
         except UsageError:
             continue
-        if found is not None:
+        if found is not None and not (unfinished and not found.is_unfinished):
             yield found
+
+
+def read_past(state: StateFolder, run_id: str) -> PastRun | None:
+    """A run of the folder, as :func:`read_run` reads it; one that came to its end, and has lost
+    nothing, is remembered there: whoever looks for others need not read it again."""
+    found = read_run(state.run(run_id))
+    if found is not None and not found.is_unfinished and not found.without_lines:
+        state.ended.add(run_id)
+    return found
 
 
 def damaged(state: StateFolder) -> Iterator[str]:
     """The damage in the folders of all runs, a sentence for each place that names the file."""
     for run_id in reversed(state.ids()):
         try:
-            found = read_run(state.run(run_id))
+            found = read_past(state, run_id)
         except UsageError as error:
             yield str(error)
         else:
@@ -177,4 +199,4 @@ def damaged(state: StateFolder) -> Iterator[str]:
 
 def unfinished(state: StateFolder) -> Iterator[PastRun]:
     """The runs that did not come to their end, newest first."""
-    return (found for found in all_past(state) if found.is_unfinished)
+    return all_past(state, unfinished=True)

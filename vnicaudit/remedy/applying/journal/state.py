@@ -47,6 +47,8 @@ class StateFolder:
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
+        self.ended: set[str] = set()
+        """Ids of runs that came to their end, and have lost nothing, as far as they were read."""
 
     def command(self, words: str) -> str:
         """A command on what is kept here, to be copied."""

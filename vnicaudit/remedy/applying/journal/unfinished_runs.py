@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from vnicaudit.errors import UsageError
-from vnicaudit.remedy.applying.journal.past_run import PastRun, read_run
+from vnicaudit.remedy.applying.journal.past_run import PastRun, read_past
 from vnicaudit.remedy.applying.journal.state import StateFolder
 
 
@@ -16,7 +16,6 @@ class UnfinishedRuns:
 
     def __init__(self, state: StateFolder) -> None:
         self._state = state
-        self._ended: set[str] = set()
 
     def beside(self, run: str) -> Iterator[PastRun]:
         """Those of which something can be told, but for the run of that id. Raises UsageError."""
@@ -39,17 +38,14 @@ class UnfinishedRuns:
         return found
 
     def _other_ids(self, run: str) -> list[str]:
-        return [run_id for run_id in self._state.ids() if run_id not in {run, *self._ended}]
+        return [run_id for run_id in self._state.ids() if run_id not in {run, *self._state.ended}]
 
     def _read(self, run_id: str) -> PastRun | None:
         """A run; None where it ended before anything was noted of it, or is removed meanwhile.
         Raises UsageError where it cannot be read."""
         try:
-            found = read_run(self._state.run(run_id))
+            return read_past(self._state, run_id)
         except UsageError:
             if run_id in self._state.ids():
                 raise
             return None
-        if found is not None and not found.is_unfinished and not found.without_lines:
-            self._ended.add(run_id)
-        return found
