@@ -1,5 +1,5 @@
-"""The keys of a profile, and what the reference page (docs/generate_profiles.py) and the published
-JSON Schema say of each."""
+"""The keys of a profile, with their descriptions for the reference page (docs/generate_profiles.py)
+and the published JSON Schema."""
 
 from __future__ import annotations
 
