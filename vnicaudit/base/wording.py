@@ -26,8 +26,8 @@ def told_apart(named: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 class _Alike:
-    """What tells those of one name apart: the places at which not all of them have one value, and
-    how many share the values of the first places."""
+    """Things of one name, and the places that tell them apart: those at which not all have one
+    value. Also how many share the values of the first places."""
 
     def __init__(self, group: set[tuple[str, ...]]) -> None:
         columns = enumerate(zip(*group, strict=True))
