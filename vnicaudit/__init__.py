@@ -1,3 +1,3 @@
-"""vnicaudit: audits every virtual NIC, says what it really is, and what is wrong with it."""
+"""vnicaudit: audits every virtual NIC and reports its effective configuration and its problems."""
 
 __version__ = "0.1.0"

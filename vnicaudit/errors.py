@@ -97,64 +97,63 @@ class RefusedError(VnicauditError):
 
 
 class OwnedError(RefusedError):
-    """A change was not made here: whoever owns the text would overwrite it, or it says what was
-    and not what is to be. The message says where to make it instead."""
+    """A change was not made here: whoever owns the text would overwrite it, or it describes a past
+    state. The message says where to make it instead."""
 
     codes = ("owner",)
 
 
 class KeptError(RefusedError):
-    """The text that a run kept, to go back to, is gone or is not what it was: nothing is made of
-    it."""
+    """The text that a run saved for rollback is missing or has changed: it is not used."""
 
     codes = ("kept-original",)
 
 
 class UnseenError(RefusedError):
-    """The thing to change is not shown here, and nothing tells that it was deleted: it may be
-    elsewhere, or not for this user to see."""
+    """The object to change cannot be found, and nothing shows that it was deleted: it may be
+    elsewhere, or hidden from this user."""
 
     codes = ("unreadable",)
 
 
 class ActionError(VnicauditError):
-    """Something that was asked for failed. The message says what, as a sentence's end."""
+    """A requested action failed. The message says which, as the end of a sentence."""
 
     exit_code = 5
 
 
 class SilentError(ActionError):
-    """A host stopped answering. What was asked of it may still happen."""
+    """A host stopped answering. The requested action may still happen."""
 
 
 class GuestError(ActionError):
-    """A guest, or its agent, did not do what it was asked."""
+    """A guest, or its agent, did not carry out a request."""
 
 
 class GoneError(ActionError):
-    """The thing to change is not there any more: somebody deleted it."""
+    """The object to change no longer exists: somebody deleted it."""
 
 
 class JournalError(VnicauditError):
-    """The next action could not be noted, so it was not done. Not an ActionError: to
-    undo something would have to be noted too."""
+    """The next action could not be recorded, so it was not done. It is not an ActionError, because
+    undoing something would have to be recorded too."""
 
     exit_code = 5
 
 
 class EndpointError(VnicauditError):
     """A place where a generator was to run cannot be reached, was lost, or lacks a program. The
-    message says which, and what to do."""
+    message says which, and what to do about it."""
 
     exit_code = 4
 
 
 class BusyError(EndpointError):
-    """Another measurement has the turn at an end, and had it for as long as was waited."""
+    """Another measurement was still running at one end when the wait was over."""
 
 
 class MeasureError(VnicauditError):
-    """The output of a measuring tool is not what it prints when it has measured."""
+    """The output of a measuring tool is not the output of a completed measurement."""
 
     exit_code = 4
 

@@ -64,6 +64,20 @@ BANNED: Final = {
     r"\bas was asked for\b": "as requested",
     r"\b(come|came) to nothing\b": "invalid",
     r"\bis no (file|plan|name|URL|endpoint|speed|port|user|profile) (of|for)\b": "is not a …",
+    r"\bis no (number|identifier|backend|NIC|ring|slot|domain|MAC address)\b": "is not a …",
+    r"\b(stands?|is there) twice\b": "appears twice, is defined twice",
+    r"\b(sees|gets|needs) another (CPU|address|device|driver|network device)\b": "a different …",
+    r"\bin another order\b": "in a different order",
+    r"\b(was|were) made of it\b": "used by …",
+    r"\binside (of )?a text\b": "inside a string",
+    r"\bhas come up\b": "is new",
+    r"\bnot found again\b": "is no longer there",
+    r"\bneeds? a second look\b": "needs review",
+    r"\bwhich is not there\b": "which does not exist",
+    r"\bbears? on\b": "affects, decides",
+    r"\btaken back\b": "undone, rolled back",
+    r"\bmakes? something else of\b": "changes",
+    r"\bin the place of\b": "instead of",
 }
 """A phrase (a regular expression, whatever its case) -> what to write."""
 SECOND_MEANINGS: Final = {

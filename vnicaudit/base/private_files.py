@@ -1,4 +1,5 @@
-"""Files and folders for nobody else to read or change, on disk when they are said to be."""
+"""Files and folders that nobody else can read or change, durably on disk when a function says
+so."""
 
 from __future__ import annotations
 

@@ -22,19 +22,18 @@ Plugin_co = TypeVar("Plugin_co", covariant=True)
 
 
 class PluginSource(Protocol[Plugin_co]):
-    """Where plug-ins are taken from, as :class:`Registry`."""
+    """A source of plug-ins, such as a :class:`Registry`."""
 
     def names(self) -> tuple[str, ...]:
-        """The names of all, ordered."""
+        """The names of all plug-ins, ordered."""
 
     def load(self, name: str) -> Plugin_co:
         """One plug-in. Raises UsageError."""
 
 
 class Registry(Generic[Plugin]):
-    """Plug-ins by name, which is their file's. ``kind``: what one is called in messages;
-    ``contract``: the Protocol that each meets; ``retired``: plug-ins of earlier versions -> what to
-    use in their place."""
+    """Plug-ins by the name of their file. ``kind``: the word for one in messages; ``contract``: the
+    Protocol that each must meet; ``retired``: plug-ins of earlier versions -> their replacement."""
 
     def __init__(
         self,
@@ -49,14 +48,14 @@ class Registry(Generic[Plugin]):
         self._contract = contract
 
     def names(self) -> tuple[str, ...]:
-        """The names of all, ordered; a file that begins with ``_`` is a part of one. Reads the
-        folder, imports nothing."""
+        """The names of all plug-ins, ordered; files that begin with ``_`` are helpers of theirs.
+        Reads the folder and imports nothing."""
         files = [name for folder in self._package.__path__ for name in os.listdir(folder)]
         return tuple(sorted(n[:-3] for n in files if n.endswith(".py") and not n.startswith("_")))
 
     def load(self, name: str) -> Plugin:
-        """One plug-in. Raises UsageError where there is none of that name (it says which there
-        are), and for a module that does not meet the contract."""
+        """One plug-in. Raises UsageError for an unknown name (it lists the known ones), and for a
+        module that does not meet the contract."""
         known = self.names()
         if name in self._retired:
             raise UsageError(f"{self._kind} {name!r} no longer exists: {self._retired[name]}")

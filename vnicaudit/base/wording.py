@@ -1,5 +1,4 @@
-"""Words of messages: how many there are of a thing; of what a user wrote and nobody knows, what he
-may have meant, and how it is quoted."""
+"""Words for messages: counts, quoting, and "did you mean" suggestions for unknown names."""
 
 from __future__ import annotations
 

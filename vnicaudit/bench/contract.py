@@ -1,6 +1,5 @@
-"""The contracts of a measurement: what engines, guard rails and facts ask of endpoints, and what
-the runner asks of them.
-"""
+"""The contracts of a measurement: what endpoints provide to engines, guard rails and facts, and
+what these provide to the runner."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from vnicaudit.model.measurement import End, Failure, GuardRail, Path, Ran, Work
 
 
 class StartedProgram(Protocol):
-    """A program that was started and runs on."""
+    """A program that was started in the background."""
 
     def running(self) -> bool:
         """Tell whether the program still runs."""
@@ -25,15 +24,15 @@ class StartedProgram(Protocol):
         its ``code`` is None."""
 
     def stop(self) -> Ran:
-        """End it (TERM, then KILL) and all its children; what it said."""
+        """End it (TERM, then KILL) with all its children; returns its output."""
 
 
 class Endpoint(Protocol):
-    """A place where programs run. Everything that was started or put there is gone after
-    :meth:`close`, and by itself a while after the connection was lost.
+    """A place where programs run. Everything that was started or stored there is removed by
+    :meth:`close`, and by itself some time after the connection was lost.
 
-    Methods raise EndpointError where the place cannot be reached or does not do it; a program that
-    fails is no error, its ``Ran`` says so.
+    Methods raise EndpointError where the place cannot be reached or fails; a program that fails is
+    not an error but is reported in its ``Ran``.
     """
 
     url: str
@@ -45,29 +44,29 @@ class Endpoint(Protocol):
         """Start a program in the background; it is ended after ``seconds`` whatever happens."""
 
     def put_file(self, name: str, data: bytes) -> str:
-        """Keep a file there, in a folder of this session's own; its path."""
+        """Store a file there, in this session's own folder; returns its path."""
 
     def close(self) -> None:
-        """Stop what runs, remove what was put there, leave. May be called twice."""
+        """Stop all programs, remove all files, and disconnect. May be called twice."""
 
 
 class RequiredTool(msgspec.Struct, frozen=True):
-    """A program that has to be there. ``packages``: package manager -> package."""
+    """A program that must be installed. ``packages``: package manager -> package."""
 
     program: str
     packages: Mapping[str, str]
 
 
 class Needs(NamedTuple):
-    """Tools of each end."""
+    """The tools needed at each end."""
 
     target: tuple[RequiredTool, ...] = ()
     peer: tuple[RequiredTool, ...] = ()
 
 
 class Ends(NamedTuple):
-    """Both ends of a path, opened. ``address``: where the target is reached from the peer.
-    ``seed``: for what an engine draws by chance."""
+    """Both ends of a path, opened. ``address``: the target's address as the peer reaches it.
+    ``seed``: for an engine's random choices."""
 
     target: Endpoint
     peer: Endpoint
@@ -76,18 +75,18 @@ class Ends(NamedTuple):
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one run of an engine. ``values``: metric -> value, empty where ``error`` says
-    what went wrong."""
+    """The result of one run of an engine. ``values``: metric -> value, empty where there is an
+    ``error``."""
 
     values: dict[str, float] = {}
     details: dict[str, str | float | int | bool | None] = {}
     error: str = ""
     failure: Failure = "tool"
-    """How it failed, where ``error`` says that it did."""
+    """The kind of failure, where there is an ``error``."""
     seconds: float | None = None
-    """How long was measured in fact, without the warm-up."""
+    """The actual duration of the measurement, without the warm-up."""
     load_seconds: float | None = None
-    """How long there was load in fact, with the warm-up; None: the warm-up that was asked for, and
+    """The actual duration of the load, with the warm-up; None: the requested warm-up plus
     ``seconds``."""
     bytes: float | None = None
     """Payload carried while measured, both ways; for CPU per Gbit."""
@@ -96,22 +95,22 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     generator_cpu: float | None = None
     generator_limited: bool = False
     cpu_waits: Mapping[End, float] = {}
-    """Per cent of the time that a process of the generator was ready to run and had no CPU, at each
-    end, of the one that waited longest; where the engine itself measures it."""
+    """Per cent of the time that a process of the generator was ready to run but had no CPU: the
+    longest wait at each end, where the engine itself measures it."""
     histogram: str | None = None
     raw: tuple[Ran, ...] = ()
 
 
 class SettledWorkload(NamedTuple):
-    """A workload whose options say what was left open until its ends were known. ``note``: what a
-    user should know of the choice; empty: nothing."""
+    """A workload with all options chosen, including those left open until its ends were known.
+    ``note``: a remark on the choice for the user; may be empty."""
 
     workload: Workload
     note: str = ""
 
 
 def as_written(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:  # noqa: ARG001
-    """``settled`` of an engine that leaves nothing open."""
+    """The ``settled`` function of an engine that leaves no options open."""
     return SettledWorkload(workload)
 
 
@@ -120,7 +119,7 @@ def failed_run(
     raw: Sequence[Ran] = (),
     details: Mapping[str, str | float | int | bool | None] | None = None,
 ) -> Measured:
-    """The result of a run that failed, and how: by its tool, unless nothing got through."""
+    """The result of a failed run: the tool failed, unless nothing got through."""
     return Measured(
         error=one_line(str(error)),
         failure="silent" if isinstance(error, SilenceError) else "tool",
@@ -137,19 +136,20 @@ class Engine(Protocol):
         """Pattern -> the metrics it can be judged by, the usual one first."""
 
     def needs(self, workload: Workload) -> Needs:
-        """The programs that have to be there."""
+        """The programs that must be installed."""
 
     def check(self, workload: Workload) -> None:
-        """Raises UsageError where this cannot be run as written (UDP messages over 65507 B)."""
+        """Raises UsageError for a workload that cannot be run as written (UDP messages over 65507
+        B)."""
 
     def settled(self, workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
-        """Choose what a workload leaves open, once for all ``ends`` that it is run on and before
-        its first run: everything after that is given what this returns. Raises EndpointError where
+        """Choose the options that a workload leaves open, once for all ``ends`` that it runs on and
+        before its first run: all later calls get the returned workload. Raises EndpointError where
         an end is lost."""
 
     def measure(self, workload: Workload, ends: Ends) -> Measured:
-        """One run. A measurement that failed is a Measured with ``error``; EndpointError where an
-        end is lost. Nothing it started is left running, whatever happens."""
+        """Run once. A failed measurement returns a Measured with ``error``; raises EndpointError
+        where an end is lost. Nothing it started is left running, whatever happens."""
 
 
 class Guard(Protocol):
@@ -160,10 +160,10 @@ class Guard(Protocol):
         where there is nothing to keep. Raises EndpointError where an end is lost."""
 
     def after(self, ends: Ends, path: Path, before: str) -> GuardRail:
-        """Judge the guard rail after the measurement; its arm is the path's name. What cannot be
-        told is ``unknown``, and says what would tell."""
+        """Judge the guard rail after the measurement; its arm is the path's name. The verdict is
+        ``unknown`` where it cannot be judged, with what is needed for it."""
 
     def trouble(self, before: str) -> str:
-        """Say what was wrong already when :meth:`before` read this state (not an empty one), for
-        whoever wonders why the runs come to nothing; empty where there is nothing to say. May raise
-        MeasureError for a state that :meth:`before` did not write."""
+        """Describe what was already wrong when :meth:`before` read this state (not an empty one),
+        to help explain failed runs; empty where nothing was. May raise MeasureError for a state
+        that :meth:`before` did not write."""

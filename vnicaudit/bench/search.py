@@ -1,9 +1,9 @@
-"""The highest rate at which hardly anything is lost (partial drop rate, 0.5 %), by search.
+"""A search for the highest rate within the loss limit (partial drop rate, 0.5 %).
 
 Semantics are those of MLRsearch (FD.io CSIT; draft-ietf-bmwg-mlrsearch), one goal: trials are
 short, a load is judged by the majority of its seconds, bounds are narrowed by multiplicative
-bisection. What is added: a generator that did not offer what it was to offer says nothing about
-the other end, so what it left unsent is no loss, and a load that it cannot offer ends the search
+bisection. What is added: a generator that did not offer what it was to offer says nothing about the
+other end, so what it left unsent is no loss, and a load that it cannot offer ends the search
 upwards as *generator limited*. From vmtp comes the short cut: where less than 80 % came through,
 twice, the load is decided, and the next guess is what did come through.
 

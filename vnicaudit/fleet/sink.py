@@ -1,4 +1,4 @@
-"""The place that the audits of a fleet are handed to: a history, or whoever else remembers."""
+"""The receiver of a fleet's audits: a history, or any other store."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ class ReadingSink(Protocol):
 
     def take(self, audit: FleetAudit, readings: Iterable[KeptReading]) -> None:
         """Take an audit, with one reading for each host that was to be read, in the order of the
-        inventory; ``audit.finished`` is set. It is handed over again after a crash in between: an
-        audit whose id is known is not taken twice. Raises VnicauditError where it cannot be."""
+        inventory; ``audit.finished`` is set. After a crash it is called again: an audit whose id is
+        known is not stored twice. Raises VnicauditError where it cannot be stored."""

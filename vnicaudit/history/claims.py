@@ -1,4 +1,4 @@
-"""Which channel was told of which finding on which day, for all who share the history."""
+"""Claims: the channel, finding and day of each notification, for all who share the history."""
 
 from __future__ import annotations
 

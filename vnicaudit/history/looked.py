@@ -1,4 +1,4 @@
-"""Which part of a host a reading looked at: what it did not look at stays as it was known."""
+"""The part of a host that a reading checked; the rest stays as last known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas of a history: which one a database has, and the way to the newest."""
+"""Schemas of a history: the one a database has, and the migration to the newest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts that are kept beside what they count, so that a trend reads few rows."""
+"""Counts stored beside the rows they count, so that a trend reads few rows."""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@ import msgspec
 
 
 class AcceptingComment(msgspec.Struct, frozen=True):
-    """A comment on a ``line`` of a ``file``. It accepts findings on the lines ``first`` to
-    ``last`` (0: a finding without a line); ``entry`` is what it says: rule, reason, settings.
+    """A comment on a ``line`` of a ``file``. It accepts findings on the lines ``first`` to ``last``
+    (0: a finding without a line); ``entry`` holds its rule, reason and settings.
 
-    All descriptions of a file carry all of its comments. ``reporter``: this is the first, where is
-    said what is wrong with them; ``settles``: the last, from which on it is known whether a comment
-    is needed.
+    All descriptions of a file carry all of its comments. ``reporter``: this is the first
+    description, where faults of the comments are reported; ``settles``: the last one, after which
+    it is known whether a comment is needed.
     """
 
     file: str

@@ -8,7 +8,7 @@ import msgspec
 
 class ServerState(msgspec.Struct, frozen=True):
     """A server as it is now. ``stored_properties`` are the image properties Nova keeps for it,
-    where it says them (microversion 2.98, and not of a server that boots from a volume); None: it
+    where it reports them (microversion 2.98, except for servers that boot from a volume); None: it
     does not."""
 
     id: str
@@ -28,10 +28,10 @@ class ServerState(msgspec.Struct, frozen=True):
     project: str = ""
     stored_properties: dict[str, str] | None = None
     has_image: bool | None = None
-    """It was made of an image, so that shelving it makes a snapshot of it; False: it boots from a
-    volume; None: it was not told."""
+    """It was created from an image, so shelving creates a snapshot; False: it boots from a volume;
+    None: unknown."""
     fault: str = ""
-    """What Nova says went wrong, of one that is in state ERROR."""
+    """Nova's error message for a server in state ERROR."""
 
 
 class PortState(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The part of a fleet that an audit looked at."""
+"""The part of a fleet that an audit covered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Coverage(msgspec.Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """True where every host and NIC of the inventory was to be looked at."""
+        """True where every host and NIC of the inventory was to be checked."""
         return not self.limit and not self.is_sample
 
     @property

@@ -20,21 +20,21 @@ from vnicaudit.model.server import CloudServer, ServerConfig
 from vnicaudit.model.version import Version
 
 DefinitionForm = Literal["raw", "dump", "live", "qemu", "terraform"]
-"""What a definition is: ``raw`` (written by hand or a tool, defaults not filled in), ``dump``
+"""The form of a definition: ``raw`` (written by hand or a tool, defaults not filled in), ``dump``
 (written by libvirt: what it dropped is gone), ``live`` (the running definition), ``qemu`` (a
 command line) or ``terraform`` (a ``libvirt_domain``, which its provider hands to libvirt one to
 one: as ``raw``, but not XML)."""
 
 DescriptionKind = Literal["definition", "manifest", "server"]
-"""How a domain is described: by a ``definition`` of libvirt or QEMU, or by what one will be made
-of: a ``manifest`` (KubeVirt's), what Nova keeps of a ``server`` (OpenStack's)."""
+"""How a domain is described: by a ``definition`` of libvirt or QEMU, or by the source of a future
+one: a ``manifest`` (KubeVirt), or Nova's record of a ``server`` (OpenStack)."""
 
 Form = DefinitionForm | Literal["manifest", "server"]
-"""The same, with the form of the definition: by it the layer of a definition has its title."""
+"""The kind of description, with the form of a definition, which decides the title of its layer."""
 
 
 class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
-    """Settings of the whole domain in its description, as far as they bear on its NICs."""
+    """Settings of the whole domain in its description, as far as they affect its NICs."""
 
     type: str = "qemu"
     """``<domain type=…>``: kvm, qemu, test, xen, …"""
@@ -44,12 +44,12 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """vCPUs at boot (``<vcpu current=…>`` or, without it, the maximum)."""
     vcpus_max: int | None = None
     owner: Owner = "libvirt"
-    """Who regenerates this definition."""
+    """The owner that regenerates this definition."""
     described_by: DefinitionForm | Manifest | ServerConfig = "raw"
-    """A definition of that form, a manifest of KubeVirt, or what Nova keeps of the server."""
+    """A definition of that form, a KubeVirt manifest, or Nova's record of the server."""
     platform: PlatformName = DOMAIN_XML
-    """The platform that describes it, which knows what comes of it and how to change it: a key of
-    the registry of platforms, open on purpose, for plug-ins bring more than are known here."""
+    """The platform that describes it, and knows its effect and how to change it: a key of the
+    registry of platforms. Open on purpose: plug-ins add more than are known here."""
     os_id: str | None = None
     """libosinfo id in the metadata, e.g. ``http://ubuntu.com/ubuntu/22.04``."""
     readiness: Readiness = "unknown"
@@ -59,23 +59,24 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """Its memory is hidden from the host (``<launchSecurity>``: SEV, TDX, Secure Execution): a
     virtio device may need ``iommu='on'`` to reach it."""
     session: bool | None = None
-    """Belongs to an unprivileged session daemon (``qemu:///session``). None: it cannot be told (a
-    file that may be anybody's, a command line without libvirt's paths)."""
+    """Belongs to an unprivileged session daemon (``qemu:///session``). None: unknown (a file that
+    may belong to either, a command line without libvirt's paths)."""
     pcie_ports: tuple[int, ...] | None = None
     """Indexes of the PCI Express port controllers (the ``bus`` of a device behind one). Read only
     where the guest is ready-transitional: nothing else depends on it."""
     nics: int = 0
     """How many NICs the domain has, assigned devices included."""
     unseen: tuple[str, ...] = ()
-    """What a template of domain XML decides of it: ``machine``, ``vcpus``…; ``inserted``: it puts
-    in something that may be NICs; ``together``: which of its NICs there are at once."""
+    """Settings that a template of domain XML decides: ``machine``, ``vcpus``…; ``inserted``: it
+    inserts something that may be NICs; ``together``: it decides which of the NICs exist at the same
+    time."""
     joined_server: ServerConfig | None = None
-    """Of a definition that Nova made: what it keeps of the server, where its cloud was read in the
+    """For a definition that Nova wrote: Nova's record of the server, if its cloud was read in the
     same run."""
 
     @property
     def form(self) -> Form:
-        """How it is described, with the form of a definition."""
+        """The kind of description, with the form of a definition."""
         by = self.described_by
         if isinstance(by, str):
             return by
@@ -83,7 +84,7 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def kind(self) -> DescriptionKind:
-        """How it is described, whatever the form of a definition is."""
+        """The kind of description, without the form of a definition."""
         by = self.described_by
         if isinstance(by, str):
             return "definition"
@@ -91,17 +92,17 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def is_definition(self) -> bool:
-        """A definition of libvirt or QEMU, whatever its form is."""
+        """True for a definition of libvirt or QEMU in any form."""
         return isinstance(self.described_by, str)
 
     @property
     def is_server(self) -> bool:
-        """A server of a cloud, as Nova keeps it: no definition of it was read."""
+        """True for Nova's record of a server of a cloud: no definition of it was read."""
         return isinstance(self.described_by, ServerConfig)
 
     @property
     def is_command_line(self) -> bool:
-        """The arguments of a QEMU that was started by hand or by a script."""
+        """True for the arguments of a QEMU started by hand or by a script."""
         return self.described_by == "qemu"
 
     @property
@@ -129,12 +130,12 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def as_written(self) -> bool:
-        """Nobody has filled in defaults yet: what is not there is libvirt's to choose."""
+        """True where defaults are not filled in yet: libvirt will choose missing settings."""
         return self.described_by in ("raw", "terraform")
 
 
 class DomainState(msgspec.Struct, frozen=True):
-    """State of a domain that only a live libvirt knows. None: not asked, or no answer."""
+    """State of a domain that only a live libvirt knows. None: not requested, or no answer."""
 
     active: bool | None = None
     persistent: bool | None = None
@@ -142,14 +143,14 @@ class DomainState(msgspec.Struct, frozen=True):
     snapshots: int | None = None
     memory_snapshots: int | None = None
     agent: bool | None = None
-    """A guest agent holds its channel open, as the live definition says."""
+    """A guest agent holds its channel open, according to the live definition."""
     guest_os: str | None = None
-    """``guest-get-osinfo`` id and version, e.g. ``debian 12``, as the agent says."""
+    """``guest-get-osinfo`` id and version, e.g. ``debian 12``, as reported by the agent."""
     guest_kernel: str | None = None
 
 
 class StagedNic(msgspec.Struct, frozen=True):
-    """A running NIC whose persistent definition differs, or that the persistent one has not."""
+    """A running NIC whose persistent definition differs or lacks it."""
 
     mac: str | None
     fields: tuple[tuple[str, str, str], ...] = ()
@@ -161,8 +162,9 @@ class StagedNic(msgspec.Struct, frozen=True):
 
 
 class PendingChanges(msgspec.Struct, frozen=True):
-    """How the persistent definition of a running domain differs from what runs: ``staged`` are the
-    running NICs that will be others or gone, ``coming`` the MACs of NICs that it alone has."""
+    """Differences between the persistent definition of a running domain and the running one:
+    ``staged`` are running NICs that will change or disappear, ``coming`` the MACs of NICs that only
+    the persistent definition has."""
 
     staged: tuple[StagedNic, ...] = ()
     coming: tuple[str, ...] = ()
@@ -181,16 +183,16 @@ _NO_CHANGES = PendingChanges()
 
 
 class Marked(msgspec.Struct, frozen=True, tag="marked"):
-    """A domain of a file in which others may be. ``mark`` tells it apart from those where it has no
-    UUID: of a QEMU its name, or its place among them; of Terraform the resource's address. Part of
-    fingerprints, so never a line number or a process id."""
+    """A domain of a file that may hold several. ``mark`` identifies a domain without a UUID: for
+    QEMU its name, or its position in the file; for Terraform the resource's address. It is part of
+    fingerprints, so it is never a line number or a process id."""
 
     mark: str
 
 
 class FromManifest(msgspec.Struct, frozen=True, tag="manifest"):
-    """A domain of KubeVirt. ``preference_file``: the one of the preference that its manifest refers
-    to, which is another."""
+    """A domain of KubeVirt. ``preference_file``: the file of the preference that its manifest
+    refers to, if that is a different one."""
 
     preference_file: str
 
@@ -198,8 +200,8 @@ class FromManifest(msgspec.Struct, frozen=True, tag="manifest"):
 class Domain(msgspec.Struct, frozen=True):
     """One domain with its NICs.
 
-    ``known_by`` and ``cloud`` tell which one it is, and so are not in ``declared``, by which
-    verdicts are remembered for all that are set alike.
+    ``known_by`` and ``cloud`` are identity, so they are not part of ``declared``, by which verdicts
+    are cached for all domains configured alike.
     """
 
     name: str
@@ -208,49 +210,50 @@ class Domain(msgspec.Struct, frozen=True):
     nics: tuple[Nic, ...] = ()
     uuid: str | None = None
     known_by: Marked | FromManifest | None = None
-    """What else its file tells of which one it is; None: nothing."""
+    """Further identification from its file; None: none."""
     cloud: CloudServer | None = None
-    """Which server of OpenStack it is, where its cloud was read."""
+    """The server of OpenStack that it is, if its cloud was read."""
     unjudged: str = ""
-    """What would be needed to judge it at all; empty: it can be."""
+    """What is missing to judge it at all; empty: nothing."""
     template: str = ""
-    """Of domain XML that is to be filled in, or a command line that a shell makes more of: the
-    first placeholder; empty: it is as it will be."""
+    """The first placeholder of domain XML that is a template, or of a command line that a shell
+    expands; empty: there is none."""
     live: LiveFacts | None = None
     """None: it was read from a file, or from a cloud."""
     suppressions: tuple[str, ...] = ()
     """Raw JSON of ``<vnicaudit:suppress>`` entries in the domain's own metadata, or of annotations
     of a manifest."""
     unread: tuple[ReadError, ...] = ()
-    """What of it cannot be read, while the rest can: arguments in ``<qemu:commandline>``."""
+    """Parts that cannot be read, while the rest can: arguments in ``<qemu:commandline>``."""
     qemu_version: Version | None = None
-    """Of the QEMU that runs it, where known: a log, a command line and a compute node tell, too."""
+    """The version of the QEMU that runs it, if known; also from a log, a command line or a compute
+    node."""
     libvirt_version: Version | None = None
-    """Of the libvirt that started it, where known, by the same."""
+    """The version of the libvirt that started it, if known from the same sources."""
     has_name: bool = True
-    """False: its description has no name, and ``name`` is what such a domain is called."""
+    """False: its description has no name, and ``name`` is a placeholder."""
     comments: tuple[AcceptingComment, ...] = ()
     """Comments of its file that accept findings."""
 
     @property
     def nova_uuid(self) -> str | None:
-        """The UUID that Nova gave it, by which it may be a server of a cloud; None: it did not."""
+        """The UUID that Nova gave it, by which it can be matched with a server of a cloud; None:
+        Nova gave none."""
         return self.uuid if self.declared.owner == "nova" else None
 
     @property
     def mark(self) -> str:
-        """The text that tells it apart from others of its file where it has no UUID; empty: nothing
-        does."""
+        """The text that identifies it in its file where it has no UUID; empty: there is none."""
         return self.known_by.mark if isinstance(self.known_by, Marked) else ""
 
     @property
     def state(self) -> DomainState | None:
-        """The state on a live host; None: it was not asked for."""
+        """The state on a live host; None: it was not requested."""
         return None if self.live is None else self.live.state
 
     @property
     def pending(self) -> PendingChanges:
-        """How its persistent definition differs from what runs on a live host."""
+        """Differences between its persistent definition and the running one on a live host."""
         return _NO_CHANGES if self.live is None else self.live.pending
 
     def with_state(self, state: DomainState | None) -> Domain:
@@ -260,16 +263,16 @@ class Domain(msgspec.Struct, frozen=True):
 
     @property
     def ref(self) -> DomainRef | ServerRef:
-        """Which domain it is, or which server."""
+        """Reference to the domain or server."""
         return DomainRef(self.name, self.uuid)
 
     def ref_of(self, nic: Nic) -> NicRef:
-        """Which NIC of it that is."""
+        """Reference to one of its NICs."""
         return NicRef(self.name, self.uuid, nic.mac, nic.index, nic.target_dev)
 
 
 class Server(Domain, frozen=True, kw_only=True):
-    """A server of a cloud, as its cloud describes it: nobody has read a definition of it."""
+    """A server of a cloud, as its cloud describes it: no definition of it was read."""
 
     uuid: str
     cloud: CloudServer

@@ -16,9 +16,9 @@ NONE = "none"
 class Resolved(msgspec.Struct, Generic[T], frozen=True):
     """``declared`` -> ``effective``, because ``reason``.
 
-    ``state`` tells the three cases apart in which ``effective`` may be None:
-    ``known`` (it has a value), ``unknown`` (it cannot be told from these inputs; the reason names
-    what would tell) and ``none`` (there is no such thing on this NIC, e.g. a ring on an rtl8139).
+    ``state`` tells the three cases apart in which ``effective`` may be None: ``known`` (it has a
+    value), ``unknown`` (these inputs do not show it; the reason names a source that would) and
+    ``none`` (this NIC has no such thing, e.g. a ring on an rtl8139).
     """
 
     declared: T | None

@@ -13,7 +13,7 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import NotJudged, PutAside, ReadError
 
 Item = Domain | Description | ReadError | PutAside | NotJudged
-"""What reading gives."""
+"""An item that reading yields."""
 
 Notation = Literal["xml", "ini", "log", "words", "yaml", "code"]
 """How a file is written, which tells what may stand in one file: beside a log nothing, a section of
@@ -39,7 +39,7 @@ class Documents(msgspec.Struct, frozen=True):
     """Recognition of a kind whose documents may stand in files of any other kind."""
 
     holds: Callable[[bytes], bool]
-    """Whether there is one in a file of another kind."""
+    """Returns True where a file of a different kind holds one."""
     without: Callable[[bytes], bytes]
     """The file with its documents blanked, every position kept."""
     extent: Callable[[bytes], Extent]
@@ -54,12 +54,13 @@ class FileKind(msgspec.Struct, frozen=True):
     looks_for: str
     notation: Notation
     looks_like: Callable[[bytes], bool]
-    """Whether a file that begins so is of this kind, or may be."""
+    """Returns True where a file with this beginning is or may be of this kind."""
     read: Callable[[Content], Iterator[Item]]
     is_one: Callable[[bytes], bool] = lambda _data: True
-    """Whether the whole file is what its head may be."""
+    """Returns True where the whole file is of the kind that its beginning suggests."""
     among_others: Callable[[bytes], bool] = lambda _head: True
-    """Whether a file of a folder that begins so is meant as one, and does not just quote one."""
+    """Returns True where a file in a folder with this beginning is meant as one, and does not
+    merely quote one."""
     may_hold: Callable[[bytes], bool] | None = None
     """A quick look whether it may stand in a file of another kind; None: its notation tells."""
     prepared: Callable[[bytes], bytes] | None = None
@@ -69,13 +70,13 @@ class FileKind(msgspec.Struct, frozen=True):
     """Of a large file, by its descriptor and size, only the end is read: that, and how many lines
     stand before it. None: it is read from its beginning."""
     any_size: Callable[[bytes], bool] = lambda _head: False
-    """Whether the beginning of a file that begins so is read however large it is."""
+    """Returns True where a file with this beginning is read however large it is."""
     suffix: str = ""
-    """The end of most names of such files; empty: they are called anything."""
+    """The usual suffix of such files; empty: any."""
     load: Callable[[], None] = lambda: None
-    """Imports what reads it, which is imported at first use otherwise."""
+    """Imports the reader, which is otherwise imported at first use."""
     why_not: Callable[[bytes], str | None] = lambda _head: None
-    """What to say of a file that begins so and is none of what is read; None: nothing."""
+    """The message for a file with this beginning that cannot be read; None: none."""
     comments: Callable[[Content], tuple[AcceptingComment, ...]] = lambda _content: ()
     """The comments of a file that accept findings, where the items that are read have none from
     their reader. Whom each is about is not told yet."""
@@ -84,7 +85,7 @@ class FileKind(msgspec.Struct, frozen=True):
 
 
 class Unjudged(Protocol):
-    """Finds what stands in a file in a form that nobody reads."""
+    """Finds content in a form that no reader supports."""
 
     def alone(self, data: bytes, path: str) -> Iterator[NotJudged]:
         """Notes on the subject of a file in a folder that no reader takes."""

@@ -13,13 +13,13 @@ from vnicaudit.model.refs import Ref
 
 Severity = Literal["info", "low", "medium", "high", "error"]
 SEVERITIES: tuple[Severity, ...] = ("info", "low", "medium", "high", "error")
-"""Lowest first. ``error``: will not start, or is insecure."""
+"""From lowest to highest. ``error``: it will not start, or is insecure."""
 
 Confidence = Literal["low", "medium", "high"]
 """How good the evidence is: ``high`` read from what runs or follows from the definition alone,
 ``medium`` inferred, ``low`` a hint."""
 CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
-"""Lowest first."""
+"""From lowest to highest."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -37,9 +37,8 @@ class Finding(msgspec.Struct, frozen=True):
     """One instance of one rule.
 
     ``fix`` is worded for ``owner``: the place where the definition is kept. ``fixes`` are the
-    values it was made of.
-    ``fingerprint`` identifies the finding across audits (rule, domain UUID, MAC; file and xpath
-    where there are none), never by line number.
+    values that ``fix`` was worded from. ``fingerprint`` identifies the finding across audits (from
+    rule, domain UUID and MAC, or file and xpath without those; never from a line number).
     """
 
     rule: str
@@ -54,18 +53,19 @@ class Finding(msgspec.Struct, frozen=True):
     fingerprint: str
     fix: str = ""
     related: tuple[Location, ...] = ()
-    """Other places that have to do with it: what overrides it, what it contradicts."""
+    """Other places involved, such as one that overrides it or that it contradicts."""
     fixes: tuple[Fix, ...] = ()
 
 
 EVERY_RULE = "*"
 """The ``rule`` of a Skipped entry that stands for all rules (a domain that is not QEMU's)."""
 ALL_BUT_THE_MODEL = "*-model"
-"""The same for all rules but those on a NIC's model (a template decides the rest)."""
+"""The ``rule`` of a Skipped entry that stands for all rules except those on a NIC's model (a
+template decides the rest)."""
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """A rule that could not be judged. ``needs`` says what was missing and what would tell."""
+    """A rule that could not be judged. ``needs`` names the missing fact and a source for it."""
 
     rule: str
     about: Ref
@@ -73,7 +73,7 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 class Crashed(msgspec.Struct, frozen=True):
-    """A rule that failed. Never a pass: the run ends with exit code 3."""
+    """A rule that failed. It does not count as passed: the run ends with exit code 3."""
 
     rule: str
     about: Ref

@@ -18,8 +18,8 @@ Topic = Literal[
     "share-memory",
     "use-kvm",
 ]
-"""What each owner does in its own way: connect a NIC of user-mode networking to a network, give all
-NICs of a guest one model, give a copied NIC an address of its own, let QEMU be the server of a
+"""A task that each owner does in its own way: connect a NIC of user-mode networking to a network,
+give all NICs of a guest one model, give a copied NIC its own address, make QEMU the server of a
 vhost-user socket, share the guest's memory, run the guest with KVM."""
 
 
@@ -36,8 +36,8 @@ class SetProperty(_Value, frozen=True, tag="set-property"):
 
 
 class OpenStack(_Value, frozen=True, tag="openstack"):
-    """A command of the ``openstack`` client: ``server reboot --hard``. ``of``: whose id stands at
-    its end."""
+    """A command of the ``openstack`` client: ``server reboot --hard``. ``of``: the object whose id
+    is appended."""
 
     command: str
     of: Literal["server", ""] = ""
@@ -47,13 +47,14 @@ Command = SetProperty | OpenStack
 
 
 class Advice(_Value, frozen=True, tag="advice"):
-    """A sentence: words, with commands among them. A command gets its names when it is rendered."""
+    """A sentence of words and commands. The names in a command are filled in when it is
+    rendered."""
 
     parts: tuple[str | Command, ...]
 
 
 class OwnerAdvice(_Value, frozen=True, tag="owner-advice"):
-    """A topic on which each owner has words of its own."""
+    """A topic that is worded differently for each owner."""
 
     topic: Topic
 
@@ -98,12 +99,12 @@ class SetOption(_Value, frozen=True, tag="set-option"):
 
 
 class NoSetting(_Value, frozen=True, tag="no-setting"):
-    """Nova has no setting for it: change what it comes from, then hard-reboot the server."""
+    """Nova has no setting for it: change its source, then hard-reboot the server."""
 
 
 class HardReboot(_Value, frozen=True, tag="hard-reboot"):
-    """Hard-reboot the server: what was put there behind Nova's back is gone then. ``undoes``: the
-    field, or ``setting`` of several or another one; empty: a NIC in QEMU's arguments."""
+    """Hard-reboot the server: that removes what was set behind Nova's back. ``undoes``: the field,
+    or ``setting`` for several or any other; empty: a NIC in QEMU's arguments."""
 
     undoes: str = ""
 
@@ -116,14 +117,14 @@ class SetInManifest(_Value, frozen=True, tag="set-in-manifest"):
 
 
 class ChangeHook(_Value, frozen=True, tag="change-hook"):
-    """Change the hook sidecar of a KubeVirt VM: it sets what no field of the API does, or adds the
-    NIC in QEMU's arguments (``adds_nic``)."""
+    """Change the hook sidecar of a KubeVirt VM: it sets a value that the API has no field for, or
+    adds the NIC in QEMU's arguments (``adds_nic``)."""
 
     adds_nic: bool = False
 
 
 class ChangeManifest(_Value, frozen=True, tag="change-manifest"):
-    """Change what the definition of a KubeVirt VM comes from."""
+    """Change the source of a KubeVirt VM's definition."""
 
 
 class EditInOvirt(_Value, frozen=True, tag="edit-in-engine"):
@@ -134,8 +135,7 @@ class EditInOvirt(_Value, frozen=True, tag="edit-in-engine"):
 
 
 class SetField(_Value, frozen=True, tag="set-field"):
-    """Set a field of the NIC where a platform keeps it that is not this program's own; ``value``
-    None: remove it."""
+    """Set a field of the NIC where a third-party platform keeps it; ``value`` None: remove it."""
 
     field: str
     value: str | None
@@ -150,21 +150,22 @@ class AlreadyStaged(_Value, frozen=True, tag="already-staged"):
 
 
 class BehindSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A field that is set behind libvirt's settings, and ``by`` what (``<qemu:override>``)."""
+    """A field that is set behind libvirt's settings; ``by``: the element that sets it
+    (``<qemu:override>``)."""
 
     field: str
     by: str
 
 
 class RemoveBehind(_Value, frozen=True, tag="remove-behind"):
-    """Remove what is set behind libvirt's settings, where libvirt's user keeps the definition. No
+    """Remove settings made behind libvirt's back, in a definition that its user maintains. Empty
     ``settings``: correct or remove the one that the problem names. ``instead``: values that would
-    do as well."""
+    also work."""
 
     settings: tuple[BehindSetting, ...] = ()
     instead: str = ""
     before_virtio: bool = False
-    """The NIC is to become virtio when this is done: it would not start with what is set."""
+    """The NIC becomes virtio after this: with these settings it would not start."""
 
 
 class NothingToEdit(_Value, frozen=True, tag="nothing-to-edit"):
@@ -185,6 +186,6 @@ OwnersFix = (
     | EditInOvirt
     | SetField
 )
-"""What a change in model terms comes to for the owner of the definition."""
+"""A change in model terms, translated for the owner of the definition."""
 
 Fix = Advice | OwnerAdvice | OwnersFix | RemoveBehind | AlreadyStaged | NothingToEdit

@@ -1,6 +1,5 @@
-"""Hosts of a fleet, and what one audit read of each: the records between the inventory, what reads
-hosts, the history, and reports.
-"""
+"""Hosts of a fleet, and the results of reading each in one audit: the records that the inventory,
+readers, the history and reports exchange."""
 
 from __future__ import annotations
 
@@ -41,10 +40,10 @@ class InventoryHost(msgspec.Struct, frozen=True):
 class HostReading(msgspec.Struct, frozen=True, kw_only=True):
     """The result of reading and judging one host, once.
 
-    ``audited`` are its domains and itself, in the order of a report, each with the rows of its
-    NICs (:attr:`vnicaudit.model.report.Audited.rows`). ``digest`` is that of all that is judged
-    of it, without times: equal digests mean that nothing changed. ``nics_seen``: what its NICs are
-    compared with those of other hosts by (encoded records, by MAC address).
+    ``audited`` are its domains and itself, in the order of a report, each with the rows of its NICs
+    (:attr:`vnicaudit.model.report.Audited.rows`). ``digest`` covers everything that is judged,
+    without times: equal digests mean that nothing changed. ``nics_seen``: encoded records, by MAC
+    address, for comparing its NICs with those of other hosts.
     """
 
     host: InventoryHost
@@ -54,18 +53,18 @@ class HostReading(msgspec.Struct, frozen=True, kw_only=True):
     finished: str
     tries: int = 1
     failure: FailureKind | None = None
-    """Of the first thing that went wrong; None: nothing did."""
+    """The kind of the first failure; None: there was none."""
     result: TargetResult
     audited: tuple[Audited, ...] = ()
     digest: str = ""
     nics_seen: tuple[tuple[str, bytes], ...] = ()
     traffic: tuple[NicTraffic, ...] = ()
-    """Of its running NICs, where counters were asked for and are known. It is no part of
-    ``digest``: traffic is never twice the same."""
+    """The traffic of its running NICs, where counters were requested and are known. Not part of
+    ``digest``, since traffic always differs."""
 
 
 class FleetAudit(msgspec.Struct, frozen=True, kw_only=True):
-    """One audit of a fleet, without what it read: its ``id`` is its time
+    """One audit of a fleet, without its readings: its ``id`` is its time
     (:func:`vnicaudit.base.identifiers.time_id`)."""
 
     id: str
@@ -82,8 +81,8 @@ class FleetAudit(msgspec.Struct, frozen=True, kw_only=True):
     """All hosts of the inventory were read, whole, and compared with one another: what two of them
     had in common and is not told any more is no longer so."""
     request: str = ""
-    """Digest of all that decides on its findings beside the hosts: an audit that was interrupted
-    is resumed by the same request alone."""
+    """Digest of everything besides the hosts that decides its findings: an interrupted audit is
+    resumed only with the same request."""
 
 
 class KeptReading(Protocol):
@@ -103,7 +102,7 @@ class KeptReading(Protocol):
         known."""
 
     def reading(self) -> HostReading:
-        """The reading itself, unpacked anew each time."""
+        """The reading itself, unpacked again at each call."""
 
 
 class Unpacked(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The memory of a fleet: what is told of its audits, and of what changed between them."""
+"""The history of a fleet: records of its audits, and of changes between them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import msgspec
 FindingState = Literal[
     "new", "known", "reopened", "returned", "moved", "suppressed", "not looked at", "fixed", "gone"
 ]
-"""Of a finding, as an audit left it. ``new``: never known before; ``known``: as it was, or told in
-other words; ``reopened``: it had been fixed; ``returned``: what it is about was gone, and is back;
-``moved``: it was known on another host; ``suppressed``: somebody accepted it; ``not looked at``: it
-is open as far as is known, and the audit did not look; ``fixed``: looked at, and not there any
-more; ``gone``: what it was about is not there any more."""
+"""The state of a finding after an audit. ``new``: never seen before; ``known``: unchanged, or only
+worded differently; ``reopened``: it had been fixed; ``returned``: its object had disappeared, and
+is back; ``moved``: it was known on another host; ``suppressed``: somebody accepted it; ``not looked
+at``: it is open as far as is known, and the audit did not check it; ``fixed``: checked, and no
+longer there; ``gone``: its object no longer exists."""
 
 
 class StoredAudit(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,8 +189,8 @@ class DriftSide(msgspec.Struct, frozen=True):
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
-    """The differences between two audits, in the part that both looked at. ``hosts``, ``rules``:
-    how many of both; ``notes`` say what was left out."""
+    """The differences between two audits, in the part that both covered. ``hosts``, ``rules``: how
+    many of both; ``notes`` say what was left out."""
 
     schema: Literal["vnicaudit.drift/1"] = DRIFT_SCHEMA
     before: DriftSide

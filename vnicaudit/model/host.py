@@ -1,4 +1,4 @@
-"""The hypervisor host, as far as it bears on NICs. ``None``: nobody asked, or it cannot be told."""
+"""The hypervisor host, as far as it affects NICs. ``None``: not requested, or unknown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 from vnicaudit.model.version import Version
 
 DEADLINE = 30.0
-"""Seconds a live host may keep silent, where nobody says otherwise."""
+"""Default timeout of a live host, in seconds."""
 
 
 class CloudLimits(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class Network(msgspec.Struct, frozen=True):
 
 
 class HostConfig(msgspec.Struct, frozen=True, cache_hash=True):
-    """Facts of one host. Rules see this record; identity stays outside of it."""
+    """Facts of one host. Rules see this record; it holds no identity."""
 
     libvirt_version: Version | None = None
     qemu_version: Version | None = None
@@ -43,7 +43,7 @@ class HostConfig(msgspec.Struct, frozen=True, cache_hash=True):
     zerocopy_tx: bool | None = None
     """``vhost_net.experimental_zcopytx`` is on."""
     vhost_paths: tuple[tuple[str, bool], ...] = ()
-    """Device paths that were looked at (vhost and vDPA devices) and whether they exist."""
+    """Device paths that were checked (vhost and vDPA devices), and whether they exist."""
     vdpa_drivers: tuple[tuple[str, str], ...] = ()
     """vDPA devices on their bus and the driver each is bound to, ``""`` for none."""
 

@@ -1,4 +1,4 @@
-"""The lock on a host that stands at the host itself."""
+"""The lock on a host, stored on the host itself."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Manifest(msgspec.Struct, frozen=True, tag="manifest"):
     preference_read: bool = True
     """False: it refers to a preference that was not found."""
     preference_judged: bool = False
-    """The preference is judged in this run, too: what is wrong with it is said there."""
+    """The preference is judged in this run too, and its problems are reported there."""
     preferred_model: str | None = None
     preferred_readiness: Readiness = "unknown"
     """Whether the guests that the preference is made for drive virtio."""
@@ -40,11 +40,11 @@ class Manifest(msgspec.Struct, frozen=True, tag="manifest"):
     transitional: bool = False
     """``useVirtioTransitional``, or else what the preference prefers."""
     by_image: bool = False
-    """That the guest supports virtio is told by the name of its container disk only."""
+    """Only the name of its container disk shows that the guest supports virtio."""
 
 
 class Preference(msgspec.Struct, frozen=True):
-    """A VirtualMachinePreference or VirtualMachineClusterPreference. None: it prefers nothing.
+    """A VirtualMachinePreference or VirtualMachineClusterPreference. None: no preference.
 
     Source: KubeVirt ``staging/src/kubevirt.io/api/instancetype/v1beta1/types.go``.
     """

@@ -12,17 +12,17 @@ from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import ReadError
 
 CloudRecord = Server | Image | Flavor
-"""What of a cloud is judged."""
+"""A record of a cloud that is judged."""
 
 CloudItem = CloudRecord | ReadError
-"""What reading a cloud gives."""
+"""An item that reading a cloud yields."""
 
 
 class LiveOptions(msgspec.Struct, frozen=True):
     """How to read live hosts: ``deadline`` in seconds per call, ``agent`` whether to ask guest
-    agents; ``root``, ``proc`` and ``logs``: where this host's devices, processes and QEMU logs
-    are found. ``cloud``: how much, and for how long, a cloud is asked. ``calls``: how many calls to
-    one host may be under way at once (None: few on a local socket, many over a network)."""
+    agents; ``root``, ``proc`` and ``logs``: where this host's devices, processes and QEMU logs are
+    found. ``cloud``: limits on requests to a cloud, in number and time. ``calls``: how many calls
+    to one host may be under way at once (None: few on a local socket, many over a network)."""
 
     deadline: float = DEADLINE
     agent: bool = False
@@ -36,14 +36,14 @@ class LiveOptions(msgspec.Struct, frozen=True):
 
 
 class LiveDomain(NamedTuple):
-    """A domain and the facts of its host, the device files it names looked at."""
+    """A domain and the facts of its host, including the device files that the domain names."""
 
     domain: Domain
     host: HostConfig
 
 
 class LiveDefinition(NamedTuple):
-    """A domain as it is, and its persistent definition: what that says, and its text without
+    """A domain in its present state, and its persistent definition: parsed, and as text without
     passwords (empty: it has none). ``local``: its host is this machine."""
 
     running: Domain
@@ -52,4 +52,5 @@ class LiveDefinition(NamedTuple):
     host: HostConfig
     local: bool
     way_back: str = ""
-    """What the definition comes back as once it was changed, where that is not the same text."""
+    """How libvirt would alter the definition when it is restored after a change; empty: it would
+    not."""

@@ -1,4 +1,4 @@
-"""Where a fact stands."""
+"""Places of facts."""
 
 from __future__ import annotations
 

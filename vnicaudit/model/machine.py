@@ -1,4 +1,4 @@
-"""A domain under libvirt's hands: what bears on whether it may be changed now."""
+"""A domain that libvirt manages: the state that decides whether it may be changed now."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class NicSeen(msgspec.Struct, frozen=True, array_like=True):
     active: bool | None = None
     teaming: bool = False
     alone: bool = False
-    """It is compared with other NICs of its guest, and with none of another."""
+    """It is compared with NICs of its own guest only."""
     identity: tuple[str, str] = ("", "")
     """What the fingerprint of a finding on it is made of, beside the rule."""
     suppressions: tuple[str, ...] = ()

@@ -24,11 +24,11 @@ Verdict = Literal[
 measured is the generator. ``invalid``: too few runs that count."""
 
 Design = Literal["single", "paths", "live-flip", "flips", "boots", "shadow", "single-flip"]
-"""How the arms were mixed. ``single``: one arm, nothing is compared. ``paths``: several paths in
+"""The order of the arms. ``single``: one arm, nothing is compared. ``paths``: several paths in
 random order. ``live-flip``: a command in the guest switches between arms, in random order.
-``flips``, ``boots``: the change is made and taken back again and again, by hot swap or by power
-cycles (then a sample is a boot). ``shadow``: the candidate beside the old NIC, in random order.
-``single-flip``: all before, then all after; drift and boot noise stay in it."""
+``flips``, ``boots``: the change is made and undone repeatedly, by hot swap or by power cycles (then
+a sample is a boot). ``shadow``: the candidate beside the old NIC, in random order. ``single-flip``:
+all before, then all after; drift and boot noise stay in it."""
 
 End = Literal["target", "peer"]
 """Which end of a path."""
@@ -41,15 +41,15 @@ InvalidBy = Literal[
 than the one that the result is about carried the payload."""
 
 Failure = Literal["tool", "silent", "lost"]
-"""How a run came to nothing. ``tool``: a program is not there, did not start or listen in time, its
-port is taken, its output cannot be read; that says nothing of the network. ``silent``: the tools
-ran and nothing got through. ``lost``: an end did not answer."""
+"""How a run failed. ``tool``: a program is missing, did not start or listen in time, its port is
+taken, its output cannot be read; that says nothing about the network. ``silent``: the tools ran and
+nothing got through. ``lost``: an end did not answer."""
 
 BENCH_SCHEMA: Literal["vnicaudit.bench/1"] = "vnicaudit.bench/1"
 
 
 class Workload(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is run again and again; a profile is a list of them."""
+    """A load that is run repeatedly; a profile is a list of them."""
 
     id: str
     """``iperf3.tcp.tx.c1.64k``: unique in a profile, and the same for the same work."""
@@ -159,8 +159,8 @@ class Covariates(msgspec.Struct, frozen=True):
 
 
 class Witness(msgspec.Struct, frozen=True):
-    """A second look at a path right after a run; None: it cannot tell. ``answered``: ping from the
-    peer was answered; ``detail``: how often, or why it tells nothing."""
+    """A check of a path right after a run; None: unknown. ``answered``: ping from the peer was
+    answered; ``detail``: how often, or why it tells nothing."""
 
     answered: bool | None
     detail: str
@@ -185,21 +185,22 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, float] = {}
     """Metric -> value, of those that were measured."""
     details: dict[str, str | float | int | bool | None] = {}
-    """What else the tool said: retransmits, RTT, response codes, versions."""
+    """Further output of the tool: retransmits, RTT, response codes, versions."""
     valid: bool = True
     reason: str = ""
     """Why it does not count."""
     invalid_by: tuple[InvalidBy, ...] = ()
-    """The same for programs; empty too in files of earlier versions."""
+    """Why it does not count, as a code; also empty in files of earlier versions."""
     failure: Failure | None = None
-    """How it came to nothing; None: it was measured, or an earlier version did not note it."""
+    """How it failed; None: it was measured, or written by an earlier version that did not record
+    it."""
     witness: Witness | None = None
-    """Of a run that came to nothing, and of the first that counts in an arm."""
+    """The check of the path after a failed run, and after the first run of an arm that counts."""
     covariates: Covariates = Covariates()
     histogram: str | None = None
     """Latencies of all requests: HdrHistogram V2, compressed and base64, in nanoseconds."""
     raw: tuple[Ran, ...] = ()
-    """All that was run for it, with what it said."""
+    """All programs that were run for it, with their output."""
 
 
 class Path(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,7 +228,7 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     encapsulation: str = "none"
     same_host: bool | None = None
     hostname: str | None = None
-    """The name that was given in the place of ``address``; the peer resolved it."""
+    """The name that was used instead of ``address``; the peer resolved it."""
     beside: tuple[str, ...] = ()
     """Endpoint URLs of other targets that every workload was run on at the same time. Rates are
     then those of all together, and ``…_least`` those of the least; of what is better lower, the
@@ -290,7 +291,7 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of one workload, two arms. ``effect`` None: it cannot be estimated."""
+    """One metric of one workload, two arms. ``effect`` None: no estimate is possible."""
 
     workload: str
     metric: str
@@ -304,7 +305,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     effect: Effect | None
     verdict: Verdict
     notes: tuple[str, ...] = ()
-    """What else to know: two bands, noise, too few runs."""
+    """Further remarks: two bands, noise, too few runs."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -315,16 +316,16 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be done; ``none``: nothing was changed for this."""
     reasons: tuple[str, ...] = ()
     done: Literal["kept", "rolled-back", "not-rolled-back"] | None = None
-    """What was done in fact; None: nothing was to be, or it is not done yet."""
+    """What was actually done; None: there was nothing to do, or it is not done yet."""
 
 
 class BenchRun(msgspec.Struct, frozen=True, kw_only=True):
-    """When, how and by which rules it was measured."""
+    """The time, method and rules of the measurement."""
 
     id: str
     started: str
     finished: str | None = None
-    """None: it was ended before its time."""
+    """None: it ended early."""
     tool: str
     version: str
     profile: str
@@ -366,6 +367,7 @@ class BenchResult(msgspec.Struct, frozen=True, kw_only=True):
     guard_rails: tuple[GuardRail, ...] = ()
     results: tuple[Comparison, ...] = ()
     decision: Decision | None = None
-    """None: one arm, nothing was to be decided."""
+    """None: one arm, so there was nothing to decide."""
     notes: tuple[str, ...] = ()
-    """What else to know of all of it: links and offloads that changed beside what was measured."""
+    """Further remarks on the whole measurement: links and offloads that changed beside what was
+    measured."""

@@ -1,4 +1,4 @@
-"""The names that commands and sentences about a thing can have in them."""
+"""Names that commands and sentences about an object can use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from vnicaudit.model.server import ServerConfig
 
 NAMELESS = "(no name)"
-"""What something without a name is called: a guest may really have that name."""
+"""The placeholder for a missing name; a guest may really have that name."""
 
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
 """What may stand in a command that somebody will copy, where it needs no quotes and is no option:
@@ -16,20 +16,20 @@ an id comes from outside."""
 
 
 class FixNames(NamedTuple):
-    """Names that commands and sentences of a fix can use; empty: not known."""
+    """Names that commands and sentences of a fix can use; empty: unknown."""
 
     target: str = ""
     """The cloud as the user named it, ``openstack:CLOUD``."""
     server_id: str = ""
     image_id: str = ""
     server: ServerConfig | None = None
-    """What Nova keeps for the server, where its cloud was read."""
+    """Nova's record of the server, if its cloud was read."""
     manifest_kind: str = ""
     """``VirtualMachine``; empty: it was not read from a manifest."""
     any_server: bool = False
     """The words are for several servers: ``UUID`` stands for the id of each."""
     any_image: bool = False
-    """The same with ``IMAGE``."""
+    """The words are for several images: ``IMAGE`` stands for the id of each."""
 
     @property
     def uuid(self) -> str:

@@ -1,7 +1,7 @@
 """One virtual NIC as a description declares it, and as QEMU runs it.
 
-A :class:`Nic` is *who and where* (index, MAC, location); :class:`NicConfig` is *what is set*.
-They are apart because rules judge only what is set: two NICs set alike get one verdict.
+A :class:`Nic` is *who and where* (index, MAC, location); :class:`NicConfig` is *what is set*. They
+are separate because rules judge settings only: two NICs configured alike get one verdict.
 
 ``None`` always means *this source does not say*, never *off*.
 """
@@ -21,14 +21,14 @@ from vnicaudit.model.start_refusal import StartRefusal
 _GROUP = re.compile(r"[0-9a-f]?[13579bdf]:[0-9a-f]", re.IGNORECASE)
 
 Evidence = Literal["command line", "open descriptors", "log", "arguments in <qemu:commandline>"]
-"""What of QEMU is known, and proves how a NIC runs."""
+"""The source about QEMU that proves how a NIC runs."""
 
 DESCRIPTORS: Final = "open descriptors"
 LOG: Final = "log"
-"""Of a process that runs, and of a start that may have failed."""
+"""Evidence from a running process, and from a start that may have failed."""
 
 MAYBE = "?"
-"""In :attr:`NicConfig.behind`: the alias that the NIC will have cannot be told."""
+"""In :attr:`NicConfig.behind`: the alias that the NIC will have is unknown."""
 
 OVERRIDE, SET, GLOBAL = "<qemu:override>", "-set", "-global"
 """What sets a property of a device behind libvirt's settings; the latter two in
@@ -40,14 +40,15 @@ VIRTIO = frozenset({"virtio", "virtio-transitional", "virtio-non-transitional"})
 
 
 def is_multicast(mac: str | None) -> bool:
-    """True for an address of a group of stations: the lowest bit of its first byte is set. False
-    for anything that is no address."""
+    """True for a multicast address: the lowest bit of its first byte is set. False for anything
+    that is not an address."""
     return mac is not None and _GROUP.match(mac) is not None
 
 
 class Behind(msgspec.Struct, frozen=True):
-    """A property in QEMU's words that is set behind libvirt's settings, and ``by`` what. ``text``
-    is ``""`` where it is removed, :data:`MAYBE` where it may be another NIC's."""
+    """A QEMU property that is set behind libvirt's settings; ``by``: the element that sets it.
+    ``text`` is ``""`` where the property is removed, :data:`MAYBE` where it may belong to a
+    different NIC."""
 
     name: str
     text: str
@@ -72,7 +73,7 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     origin: Origin = "interface"
     actual_type: str | None = None
     """What ``type='network'`` resolves to (``bridge``, ``direct``, ``hostdev``…); else ``type``.
-    None when it cannot be told without the network's definition."""
+    None when it is unknown without the network's definition."""
     model: str | None = None
     device: str | None = None
     """``/dev/vhost-vdpa-N`` of a vDPA NIC."""
@@ -116,22 +117,25 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """``<source><reconnect enabled=…>`` of a vhost-user NIC."""
     invalid: tuple[tuple[str, str], ...] = ()
     refused: tuple[DefinitionRefusal, ...] = ()
-    """What libvirt refuses the definition for, whatever the domain and its host are."""
+    """Reasons why libvirt refuses the definition, whatever the domain and its host are."""
     multicast: bool = False
-    """Its MAC address is one of a group; not of ``<interface>``, where libvirt refuses it."""
+    """Its MAC address is a multicast one; not set for ``<interface>``, where libvirt refuses such
+    an address."""
     behind: tuple[Behind, ...] = ()
-    """All that ``<qemu:override>``, or a ``-set`` in ``<qemu:commandline>``, sets on the device,
-    sorted; it goes before what libvirt sets."""
+    """All properties that ``<qemu:override>``, or a ``-set`` in ``<qemu:commandline>``, sets on the
+    device, sorted; they override libvirt's."""
     defaults: tuple[Behind, ...] = ()
-    """What ``-global`` gives it where libvirt sets nothing, if it is virtio or becomes it."""
+    """Properties that ``-global`` sets where libvirt sets none, if the NIC is virtio or becomes
+    it."""
     behind_faults: tuple[str, ...] = ()
-    """What QEMU refuses of all these on the device it is declared as, but the sizes of rings."""
+    """Those of these properties that QEMU refuses on the declared device, except ring sizes."""
     virtio_faults: tuple[str, ...] = ()
-    """What it would refuse of ``defaults``, were it virtio: of a NIC that is another device."""
+    """Those of ``defaults`` that QEMU would refuse if the NIC became virtio; for a NIC of any other
+    model."""
     unseen: tuple[str, ...] = ()
-    """Fields that a template decides: what they become is not known."""
+    """Fields that a template decides: their values are unknown."""
     shared: tuple[str, ...] = ()
-    """Fields set through a YAML anchor: to change one is to change it elsewhere too."""
+    """Fields set through a YAML anchor: changing one changes other places too."""
     binding: str | None = None
     """KubeVirt's word for how the NIC is connected: ``masquerade``, ``bridge``, ``sriov``…, or the
     name of a binding plugin."""
@@ -182,13 +186,13 @@ class RunningNic(msgspec.Struct, frozen=True):
     """libvirt's ``Unable to open vhost-net…`` of this start; empty: the log was read and has none;
     None: it was not read."""
     refusal: StartRefusal | None = None
-    """Why QEMU does not take these arguments, or makes no NIC of them; None where it does, as far
-    as is known, and where it has: of a process that runs."""
+    """Why QEMU refuses these arguments, or creates no NIC from them; None where it accepts them as
+    far as is known, and for a running process."""
 
 
 class PathMtu(msgspec.Struct, frozen=True):
-    """The MTU of what a NIC's frames pass on its host, each None where it is not known: its
-    ``tap``, and the narrowest ``uplink`` of the bridge that this is a port of."""
+    """The MTUs on the path of a NIC's frames on its host, each None where unknown: its ``tap``, and
+    the narrowest ``uplink`` of the bridge that the tap is a port of."""
 
     tap: int | None = None
     uplink: int | None = None
@@ -204,24 +208,24 @@ class Nic(msgspec.Struct, frozen=True):
     mac: str | None = None
     """Lower case, colons."""
     source: str | None = None
-    """Bridge, network, device or socket path, by type; of a server's NIC its port."""
+    """Bridge, network, device or socket path, by type; for a server's NIC, its port."""
     target_dev: str | None = None
     alias: str | None = None
     lines: tuple[tuple[str, int], ...] = ()
     """Child element -> line, so that a fact inside the NIC can be pointed at."""
     places: tuple[tuple[str, Location], ...] = ()
-    """Field -> where it is set, or would be: of manifests all, of XML what stands deeper than
-    ``lines`` go, of a log its warning."""
+    """Field -> the place where it is or would be set: all fields for manifests, those nested deeper
+    than ``lines`` for XML, and the warning for a log."""
     wiring: str | None = None
     """How KubeVirt connects it, as docs/how-to/kubevirt.md names it; None elsewhere."""
     running: RunningNic | None = None
     effective: Effective | None = None
     """Filled in by :mod:`vnicaudit.audit.effective`; None before."""
     path: PathMtu | None = None
-    """Looked at where an MTU is set for it and it runs on this machine."""
+    """Read where an MTU is set for it and it runs on this machine."""
     network: str | None = None
     """Of a server's NIC, the network in Neutron, by name."""
     address: str | None = None
-    """Where it sits, as the definition has it: ``0000:00:03.0`` on PCI (domain, bus, slot,
-    function), ``fe.0.0001`` on ccw (cssid, ssid, devno). None elsewhere, and where it is not, or
-    only in part, written."""
+    """The device's address in the definition: ``0000:00:03.0`` on PCI (domain, bus, slot,
+    function), ``fe.0.0001`` on ccw (cssid, ssid, devno). None elsewhere, and where it is missing or
+    incomplete."""

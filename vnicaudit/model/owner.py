@@ -1,4 +1,4 @@
-"""Who keeps what is judged: a change goes there, never behind its keeper's back."""
+"""Owners of what is judged: a change is made through the owner, never behind its back."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ KnownOwner = Literal["libvirt", "qemu", "nova", "kubevirt", "ovirt", "terraform"
 
 
 class OutsideOwner(msgspec.Struct, frozen=True):
-    """One that a platform brings along which is not this program's own, or that a plan names: such
-    a name says nothing of how it goes about its definitions."""
+    """An owner added by a third-party platform, or named by a plan: its name says nothing about how
+    it treats its definitions."""
 
     name: str
     rewrites: str = ""
-    """What it is called, where it writes the definition anew for each start; empty: it does not."""
+    """The name of the owner, if it rewrites the definition for each start; empty: it does not."""
 
 
 Owner = KnownOwner | OutsideOwner
-"""Who regenerates a definition."""
+"""The owner that regenerates a definition."""
 
 Keeper = Owner | Literal["host", "vnicaudit"]
 """``host``: a host keeps its own settings; ``vnicaudit``: this program's settings, and what it is
@@ -32,13 +32,13 @@ _KNOWN: dict[str, KnownOwner] = {name: name for name in get_args(KnownOwner)}
 
 
 def owner_named(name: str) -> Owner:
-    """The owner of a name, be it known here or not."""
+    """The owner with that name, known here or not."""
     return _KNOWN.get(name) or OutsideOwner(name)
 
 
 def rewritten_by(owner: Keeper) -> str:
-    """The name of an owner that writes the definition anew for each start: libvirt's persistent
-    one does not say what that will be. Empty: it does not."""
+    """The name of an owner that rewrites the definition for each start, so that libvirt's
+    persistent one does not show the next. Empty: it does not."""
     return owner.rewrites if isinstance(owner, OutsideOwner) else _REWRITTEN_BY.get(owner, "")
 
 

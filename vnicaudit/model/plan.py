@@ -25,7 +25,7 @@ Goal = Literal["virtio", "vdpa", "vhostuser"]
 GOALS: tuple[Goal, ...] = ("virtio", "vdpa", "vhostuser")
 
 CloudObject = Literal["server", "image", "flavor"]
-"""What of a cloud can be changed."""
+"""An object of a cloud that can be changed."""
 
 UnitKind = Literal["domain", "file", "server", "image", "flavor"]
 
@@ -54,8 +54,8 @@ class Loss(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The interface's name in the guest before and after; None where it cannot be told.
-    ``reason`` says how it was found or predicted."""
+    """The interface's name in the guest before and after; None where it is unknown. ``reason`` says
+    how it was found or predicted."""
 
     before: str | None = None
     after: str | None = None
@@ -63,7 +63,7 @@ class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def changes(self) -> bool | None:
-        """True where the interface gets another name; None where that cannot be told."""
+        """True where the interface gets a different name; None where that is unknown."""
         if self.before is None or self.after is None:
             return None
         return self.before != self.after
@@ -83,7 +83,7 @@ class Snippet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class GuestView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The NIC as the guest will see it: PCI ids as ``8086:100e``; slots as ``0000:00:03.0``, on
-    s390x as ``0.0.0001`` (the ccw device number); None where it cannot be told or there is none."""
+    s390x as ``0.0.0001`` (the ccw device number); None where it is unknown or there is none."""
 
     id_before: str | None = None
     id_after: str | None = None
@@ -98,7 +98,7 @@ class GuestView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DomainUnit(msgspec.Struct, frozen=True, tag="domain"):
-    """A domain of a live host: its persistent definition, and what runs of it."""
+    """A domain of a live host: its persistent definition, and the running guest."""
 
     kind: ClassVar[UnitKind] = "domain"
     shown_under: ClassVar[PlatformName] = LIBVIRT
@@ -125,10 +125,9 @@ class FileUnit(msgspec.Struct, frozen=True, tag="file"):
 class CloudUnit(msgspec.Struct, frozen=True):
     """An object of an OpenStack cloud that is changed.
 
-    ``properties`` are what is to be set, by the names that Nova and Glance have for them; None is
-    what is to be removed. ``old`` are the same as they were when the step was made; None is what
-    was not set. ``project`` is the id of the project it belongs to; ``project_name`` what that is
-    called (empty: not known).
+    ``properties`` are the values to set, under the names of Nova and Glance; None: to be removed.
+    ``old`` are their values when the step was made; None: not set. ``project`` is the id of the
+    project it belongs to; ``project_name`` its name (empty: unknown).
     """
 
     kind: ClassVar[CloudObject]
@@ -141,12 +140,12 @@ class CloudUnit(msgspec.Struct, frozen=True):
 
 
 class ServerUnit(CloudUnit, frozen=True, tag="server"):
-    """A server: what Nova keeps for it, and what bears on when it may be changed.
+    """A server: its properties in Nova, and the facts that decide when it may be changed.
 
-    ``groups``: ids of the server groups it is a member of, of which one member at a time is
-    changed. ``macs``: the MAC addresses of the NICs that the change is about. ``image``: the id of
-    the image it was made of (empty: not told, or it boots from a volume); ``image_name`` and
-    ``flavor``: what that and its flavor are called (empty: not known).
+    ``groups``: ids of the server groups it is a member of, whose members are changed one at a time.
+    ``macs``: the MAC addresses of the NICs that the change is about. ``image``: the id of the image
+    it was made of (empty: not told, or it boots from a volume); ``image_name`` and ``flavor``: what
+    that and its flavor are called (empty: not known).
     """
 
     kind: ClassVar[CloudObject] = "server"
@@ -166,7 +165,7 @@ class ImageUnit(CloudUnit, frozen=True, tag="image"):
 
 
 class FlavorUnit(CloudUnit, frozen=True, tag="flavor"):
-    """A flavor. ``new_name``: of the new one that is made like it; the old one stays."""
+    """A flavor. ``new_name``: name of the copy that is created; the old flavor stays."""
 
     kind: ClassVar[CloudObject] = "flavor"
     new_name: str = ""
@@ -183,7 +182,7 @@ class ObjectUnit(msgspec.Struct, frozen=True, tag="object"):
 
 
 Unit = DomainUnit | FileUnit | ServerUnit | ImageUnit | FlavorUnit | ObjectUnit
-"""What one step changes. ``shown_under``: what a plan's file calls its platform."""
+"""The object that one step changes. ``shown_under``: the platform's name in a plan file."""
 
 UnitT = TypeVar("UnitT", bound=Unit)
 UnitT_co = TypeVar("UnitT_co", bound=Unit, covariant=True)
@@ -203,10 +202,9 @@ class StepWords(msgspec.Struct, frozen=True):
 class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
     """One change to one NIC, or to a server (all its NICs), an image or a flavor.
 
-    ``target`` is what was named to find it; ``unit`` is what is changed; ``about`` says which NIC,
-    server, image or flavor that is. ``digest`` is that of what the step
-    was made from (:mod:`vnicaudit.remedy.digests`): the step is refused where that is another by
-    then.
+    ``target`` is the target it was found in; ``unit`` is the object to change; ``about`` identifies
+    the NIC, server, image or flavor. ``digest`` is the digest of the step's source
+    (:mod:`vnicaudit.remedy.digests`): the step is refused if the source has changed since.
     """
 
     id: str
@@ -229,16 +227,16 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
     guest: GuestView = GuestView()
     losses: tuple[Loss, ...] = ()
     blocked: tuple[Blocked, ...] = ()
-    """Why it cannot be applied as it is; empty: it can be."""
+    """Why it cannot be applied as it is; empty: it can."""
     procedure: tuple[str, ...] = ()
-    """What to do where the owner keeps the definition: commands and sentences, in order."""
+    """What to do in the owner's system: commands and sentences, in order."""
     notes: tuple[str, ...] = ()
-    """What else to know: a managed save, a host that could not be looked at."""
+    """Further remarks, such as a managed save or a host that could not be checked."""
     general: StepWords | None = None
-    """The same for any step like it, with ``UUID`` and ``MAC`` for what it names; None: it names
+    """The procedure for any step like it, with ``UUID`` and ``MAC`` as placeholders; None: it names
     neither, or was read from a file."""
     risk: str = ""
-    """The end of ``reason`` that stands behind no change: what else may do harm."""
+    """The end of ``reason`` that belongs to no change: further risks."""
 
     @property
     def reason_of_changes(self) -> str:
@@ -248,13 +246,13 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
 
     @property
     def gives_way(self) -> bool:
-        """True where the step is left out if the cloud of the guest plans the same: a domain of a
-        host that is one of its servers. A file is nobody else's to change."""
+        """True where the step is left out if the guest's cloud plans the same change: a host's
+        domain that is a server of the cloud. Steps on files never give way."""
         return self.unit.gives_way
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """Everything because of which it is not applied; empty: it can be."""
+        """All reasons why it is not applied; empty: it can be applied."""
         lost = tuple(
             f"{loss.detail} (accept it by name: {loss.function})"
             for loss in self.losses if not loss.accepted
@@ -262,8 +260,7 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
         return (*(one.text for one in self.blocked), *lost)
 
     def mode(self, name: Mode) -> ModeOption:
-        """The option of that mode for this step; one that is not possible where the step does not
-        list it."""
+        """The option for that mode; an impossible one where the step does not list it."""
         for option in self.modes:
             if option.mode == name:
                 return option
@@ -285,21 +282,21 @@ class NotPlanned(msgspec.Struct, frozen=True):
     rules: tuple[str, ...]
     reason: str
     project: str = ""
-    """The id of the project it belongs to, of a cloud alone."""
+    """The id of its project; only in a cloud."""
     project_name: str = ""
-    """What that is called; empty: not known."""
+    """The project's name; empty: unknown."""
     code: NotPlannedCode | Literal[""] = ""
     """``reason`` for machines; empty: the plan is older than codes."""
 
     @property
     def text(self) -> str:
-        """The reason as those read it who make the plan, and may choose another option."""
+        """The reason, worded for whoever makes the plan and may choose a different option."""
         option = OPTIONS.get(self.code)
         return f"{self.reason} ({option})" if option else self.reason
 
 
 Planned = Step | NotPlanned
-"""What comes of planning."""
+"""A result of planning."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -315,6 +312,6 @@ class Plan(msgspec.Struct, frozen=True):
     errors: tuple[str, ...] = ()
     """What could not be read."""
     notes: tuple[str, ...] = ()
-    """What else to know of the targets: what this user of a cloud may not see."""
+    """Further remarks on the targets, such as objects of a cloud hidden from this user."""
     unread_targets: int = 0
     """How many targets could not be read at all. The file of a plan does not have it."""

@@ -14,7 +14,7 @@ PlaceKind = Literal["domain", "server", "host", "file", "image", "flavor", "pref
 """``host``: settings of a host, or of Nova on it; ``file``: a template or a manifest; ``many``: the
 same change in several places, which were put together."""
 Safety = Literal["safe", "unsafe", "none"]
-"""``none``: there is no change that could be proposed."""
+"""``none``: no change can be proposed."""
 
 
 class MeasuredGain(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class ChangePlace(msgspec.Struct, frozen=True):
 
 
 class MeasuredTraffic(msgspec.Struct, frozen=True, kw_only=True):
-    """The traffic of the NICs that a change is about, by two readings of their counters. ``nics``:
+    """The traffic of the NICs affected by a change, from two readings of their counters. ``nics``:
     how many of them have counters; the rest is null where no counter of the kind is known."""
 
     nics: int
@@ -67,7 +67,7 @@ class MeasuredTraffic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RankedChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One change, and what it would cure. ``rules``: those whose findings it clears."""
+    """One change, and the findings it would clear. ``rules``: the rules of these findings."""
 
     rank: int
     rules: tuple[str, ...]
@@ -76,18 +76,18 @@ class RankedChange(msgspec.Struct, frozen=True, kw_only=True):
     field: str | None
     """In model terms; null where no change can be proposed."""
     value: str | None
-    """What the field becomes; null: it is removed."""
+    """The new value of the field; null: it is removed."""
     safety: Safety
     reachable: bool
-    """True where the owner is one whose way of making changes is known, and told in ``fix``."""
+    """True where it is known how the owner makes changes; ``fix`` says how."""
     place: ChangePlace
     places: int
-    """In how many places it is to be made: 1, unless they were put together."""
+    """Number of places where it is to be made: 1, unless several were combined."""
     elsewhere: int
-    """In how many further places the same change is proposed."""
+    """Number of further places where the same change is proposed."""
     severity: Severity
     confidence: Confidence
-    """Of the most severe findings, the best."""
+    """The highest confidence among the most severe findings."""
     hosts: int
     guests: int
     nics: int
@@ -95,7 +95,7 @@ class RankedChange(msgspec.Struct, frozen=True, kw_only=True):
     traffic: MeasuredTraffic | None = None
     estimate: GainEstimate | None = None
     fix: str
-    """In the words of its first finding."""
+    """The fix, worded as in its first finding."""
     reason: str
     """One line: the criteria that put it on this rank, as values."""
 
@@ -108,7 +108,7 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     started: str
     finished: str | None
     hosts: int
-    """Hosts that were read; ``of_hosts``: of so many."""
+    """Hosts that were read, out of ``of_hosts``."""
     of_hosts: int
     findings: int
     candidates: int

@@ -28,7 +28,7 @@ NotPlannedCode = Literal[
 
 
 OPTIONS: dict[str, str] = {"unsafe": "--include-unsafe plans it"}
-"""What there is to say of an option, by code, to those who make the plan."""
+"""Hints on an option for whoever makes the plan, by code."""
 
 BlockedCode = Literal[
     "behind-libvirt",
@@ -81,7 +81,7 @@ ModeCode = Literal[
 
 
 NotAppliedCode = Literal["loss", "unsafe"]
-"""Of a step that nothing blocks, and that is not applied as it is."""
+"""Why a step that is not blocked is not applied."""
 
 
 FixRefusal = Literal[
@@ -93,7 +93,7 @@ FixRefusal = Literal[
     "owner",
     "returns",
 ]
-"""Of a finding that `audit --fix` was to fix in place, and did not."""
+"""Why `audit --fix` did not fix a finding in place."""
 
 
 class Reason(NamedTuple):

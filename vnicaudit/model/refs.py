@@ -1,7 +1,7 @@
 """References to the subject of a finding or a step, by name: a record for each kind of thing.
 
-Each says what it is called (``name``) and what tells it from others of its name (``id``); of a NIC
-these are its domain's. Files have all kinds in one flat record, whose null fields tell them apart
+Each has a ``name`` and an ``id`` that distinguishes it from others of that name; for a NIC these
+are its domain's. Files have all kinds in one flat record, whose null fields tell them apart
 (:mod:`vnicaudit.reports.report_file`).
 """
 
@@ -55,7 +55,7 @@ class ServerRef(msgspec.Struct, frozen=True, tag="server"):
 
 
 class ImageRef(msgspec.Struct, frozen=True, tag="image"):
-    """An image. ``id`` None: it stands in a file."""
+    """An image. ``id`` None: it is described in a file."""
 
     kind: ClassVar[Literal["image"]] = "image"
     name: str | None
@@ -63,7 +63,7 @@ class ImageRef(msgspec.Struct, frozen=True, tag="image"):
 
 
 class FlavorRef(msgspec.Struct, frozen=True, tag="flavor"):
-    """A flavor. ``id``: a UUID, or what whoever made it chose; None: it stands in a file."""
+    """A flavor. ``id``: a UUID, or one chosen by its creator; None: it is described in a file."""
 
     kind: ClassVar[Literal["flavor"]] = "flavor"
     name: str | None
@@ -78,21 +78,21 @@ class PreferenceRef(msgspec.Struct, frozen=True, tag="preference"):
 
 
 class HostRef(msgspec.Struct, frozen=True, tag="host"):
-    """The host that is judged: the judgement says which."""
+    """The judged host, which the judgement names."""
 
     name: ClassVar[None] = None
     id: ClassVar[None] = None
 
 
 class ConfigRef(msgspec.Struct, frozen=True, tag="config"):
-    """A configuration file: which one, the location says."""
+    """A configuration file, which the location names."""
 
     name: ClassVar[None] = None
     id: ClassVar[None] = None
 
 
 CloudRef = ServerRef | ImageRef | FlavorRef
-"""What of a cloud can be changed."""
+"""Reference to an object of a cloud that can be changed."""
 
 Ref = NicRef | DomainRef | CloudRef | PreferenceRef | HostRef | ConfigRef
 

@@ -25,14 +25,14 @@ AuditedScope = Literal["domain", "host", "config", "image", "flavor", "preferenc
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """Who wrote the report."""
+    """The program that wrote the report."""
 
     name: str
     version: str
 
 
 class ReadError(msgspec.Struct, frozen=True):
-    """One thing that could not be read: what, where."""
+    """Something that could not be read: why, and where."""
 
     message: str
     file: str | None = None
@@ -40,9 +40,9 @@ class ReadError(msgspec.Struct, frozen=True):
 
 
 class LostRead(ReadError, frozen=True):
-    """Something of a live host that was not read because the host, or the connection to it,
-    failed; ``failure`` says how. ``whole`` False: it was a guest that kept silent, and not the
-    host, which is not worth another try for it."""
+    """Something of a live host that was not read because the host, or the connection to it, failed;
+    ``failure`` says how. ``whole`` False: only a guest did not answer, which is no reason to retry
+    the host."""
 
     failure: FailureKind = "broken"
     whole: bool = True
@@ -57,8 +57,8 @@ class PutAside(msgspec.Struct, frozen=True):
 
 
 class NotJudged(msgspec.Struct, frozen=True):
-    """A part of a file that is seen and not judged (a nova.conf in a text of a manifest): what it
-    is and what would tell, where it begins."""
+    """A part of a file that was noticed but not judged (a nova.conf in a string of a manifest):
+    what it is, how to get it judged, and where it begins."""
 
     message: str
     file: str
@@ -66,11 +66,11 @@ class NotJudged(msgspec.Struct, frozen=True):
 
 
 class TargetResult(msgspec.Struct, frozen=True):
-    """How reading one target went. ``error`` is the first of ``errors``, as text;
-    ``unread`` counts all of them (``errors`` keeps the first thousand). ``notes`` say what else
-    bears on it: what this user may not see, what could not be joined. ``calls`` counts the calls
-    to each API of a cloud. ``not_judged``: parts of files (the first thousand of
-    ``not_judged_count``). ``passed_over``: a named file of which nothing was read, without an error
+    """How reading one target went. ``error`` is the first of ``errors``, as text; ``unread`` counts
+    all of them (``errors`` keeps the first thousand). ``notes`` say what else matters: objects
+    hidden from this user, or that could not be joined. ``calls`` counts the calls to each API of a
+    cloud. ``not_judged``: parts of files (the first thousand of ``not_judged_count``).
+    ``passed_over``: a named file of which nothing was read, without an error
     (``--skip-unrecognised``). ``unrecognised``: files of a folder in which nothing was recognised
     (the first ten thousand of ``unrecognised_count``)."""
 
@@ -116,27 +116,26 @@ class NicRow(msgspec.Struct, frozen=True, kw_only=True):
     wiring: str | None = None
     """How KubeVirt connects it (docs/how-to/kubevirt.md); null elsewhere."""
     source: str | None = None
-    """The bridge, network, device or socket it is connected to; null: there is none, or it is not
-    known."""
+    """The bridge, network, device or socket it is connected to; null: none, or unknown."""
 
 
 class Suppressed(msgspec.Struct, frozen=True):
-    """A finding that somebody accepted, and why."""
+    """An accepted finding, with the reason."""
 
     finding: Finding
     reason: str
     source: str
-    """Where the suppression stands: a configuration file, the domain's metadata, a comment."""
+    """Where the suppression is: a configuration file, the domain's metadata or a comment."""
     owner: str = ""
-    """Who answers for it; empty: nobody said."""
+    """The person or team responsible for it; empty: not stated."""
     until: str = ""
-    """The last day it holds (ISO 8601); empty: for ever."""
+    """The last day it applies (ISO 8601); empty: no end."""
     in_source: bool = False
-    """True where the suppression stands in what it is about: a comment or a domain's metadata."""
+    """True where the suppression is part of the judged object: a comment or a domain's metadata."""
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """Image, flavor, project and host of a cloud's server; empty: not told."""
+    """Image, flavor, project and host of a cloud's server; empty: unknown."""
 
     image: str = ""
     image_id: str = ""
@@ -166,24 +165,24 @@ class Audited(msgspec.Struct, frozen=True):
     filtered: int = 0
     """Findings that are not reported because of ``--severity`` and the like."""
     file: str | None = None
-    """Where a description stands; None for domains and hosts."""
+    """The file of a description; None for domains and hosts."""
     server: str = ""
-    """Of a domain that is a server of OpenStack what Nova calls it, where its cloud was read."""
+    """Nova's name for a domain that is a server of OpenStack, if its cloud was read."""
     placed: Placed | None = None
-    """Of such a one."""
+    """Image, flavor, project and host of such a server."""
     fix_names: FixNames = NO_NAMES
-    """What its fixes name."""
+    """Names used in its fixes."""
     rows: tuple[NicRow, ...] = ()
-    """Its NICs, declared and effective, where the audit was to hand them on (``with_rows`` of the
-    work); else none."""
+    """Its NICs, declared and effective, if the audit was asked to pass them on (``with_rows`` of
+    the work)."""
 
 
 class RuleSetting(msgspec.Struct, frozen=True):
-    """A key that a rule can be set by in `vnicaudit.toml`."""
+    """A setting of a rule in `vnicaudit.toml`."""
 
     name: str
     default: str
-    """As TOML has it."""
+    """Its default, written as in TOML."""
     meaning: str
 
 
@@ -197,16 +196,16 @@ class RuleInfo(msgspec.Struct, frozen=True):
     summary: str
     manual: str
     judges: tuple[str, ...] = ()
-    """The scopes it judges, its own first; ``manifests``: also in KubeVirt manifests; ``servers``:
-    also of OpenStack, by what Nova keeps of them."""
+    """The scopes it judges, the main one first; ``manifests``: also NICs in KubeVirt manifests;
+    ``servers``: also servers of OpenStack, from Nova's records."""
     groups: tuple[str, ...] = ()
     """Words by which it is selected together with others."""
     settings: tuple[RuleSetting, ...] = ()
 
 
 class ReportRequest(msgspec.Struct, frozen=True):
-    """Which findings, rules and files a report was asked for: what is not in it may have been left
-    out. ``*`` stands for values that are not told (``--redact``).
+    """The findings, rules and files that were requested: anything missing from the report may have
+    been excluded. ``*`` stands for redacted values (``--redact``).
 
     ``rules``: ids of those that ran. ``severities`` and ``owners``: empty where all are reported.
     ``baseline``: the file of known findings. ``exclude``: patterns of files. ``changed_since``:
@@ -230,7 +229,7 @@ class ReportRequest(msgspec.Struct, frozen=True):
 
 
 class RunInfo(msgspec.Struct, frozen=True):
-    """Facts of an audit that are known when it begins."""
+    """Facts of an audit that are known when it starts."""
 
     tool: Tool
     started: str
@@ -238,7 +237,7 @@ class RunInfo(msgspec.Struct, frozen=True):
     rules: Callable[[], tuple[RuleInfo, ...]]
     """The rules of this run, called by the writers that list them: it loads every rule."""
     request: ReportRequest | None = None
-    """None: it is not known."""
+    """None: unknown."""
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -255,18 +254,18 @@ class Summary(msgspec.Struct, frozen=True):
     suppressed: int = 0
     baselined: int = 0
     baseline_gone: int = 0
-    """Findings of the baseline that did not come up: it can shrink."""
+    """Findings of the baseline that were not found again and can be removed from it."""
     filtered: int = 0
     """Findings that ``--severity``, ``--min-confidence`` or ``--owner`` left out."""
     fixed: int = 0
     """Problems that were fixed in place before: they are not among the findings."""
     fixed_files: int = 0
     refused: int = 0
-    """Fixes that were to be made in place and were not; the problems are among the findings."""
+    """Requested fixes that could not be made in place; the problems are among the findings."""
 
 
 class NotFixed(msgspec.Struct, frozen=True):
-    """A finding that was to be fixed in place and was not: its fingerprint, and why."""
+    """A finding that could not be fixed in place: its fingerprint, and why."""
 
     fingerprint: str
     code: FixRefusal
@@ -282,7 +281,7 @@ class RunEnd(msgspec.Struct, frozen=True):
     summary: Summary
     not_fixed: tuple[NotFixed, ...] = ()
     coverage: Coverage | None = None
-    """Of the audit of a fleet: the part of it that was looked at."""
+    """The part of a fleet that its audit covered."""
 
     @property
     def is_partial(self) -> bool:
@@ -310,8 +309,8 @@ class LayerFact(msgspec.Struct, frozen=True):
 class Layer(msgspec.Struct, frozen=True):
     """One place that describes a NIC: a definition, a network, a QEMU command line, a host.
 
-    ``missing`` says why nothing is known of this layer, and what would tell; empty where the
-    layer was read (it may still have nothing to say).
+    ``missing`` says why nothing is known about this layer, and which source would help; empty where
+    the layer was read (it may still have no facts).
     """
 
     name: str
@@ -321,7 +320,7 @@ class Layer(msgspec.Struct, frozen=True):
 
 
 class ServerName(msgspec.Struct, frozen=True):
-    """Which server of OpenStack a domain is. None: not said (the host is told to admins only)."""
+    """The server of OpenStack that a domain is. None: unknown (only admins can see the host)."""
 
     id: str
     name: str
@@ -334,7 +333,7 @@ class ServerName(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """One NIC, layer by layer, and what is wrong with it. ``server`` None: it is no server of a
+    """One NIC, layer by layer, and what is wrong with it. ``server`` None: it is not a server of a
     cloud that was read."""
 
     nic: NicRow

@@ -36,10 +36,10 @@ S = TypeVar("S", contravariant=True)
 class Problem(msgspec.Struct, frozen=True):
     """One thing a rule found. The auditor adds which NIC, where, and the fingerprint.
 
-    ``field`` is the declared field it hangs on (points the finding at its line);
-    ``severity`` None means the rule's own; ``fix`` is the whole text where no ``change`` can be
-    made, and is added to it where one can: a sentence, or a value of :mod:`vnicaudit.model.fix`
-    where commands are in it or each owner has words of its own.
+    ``field`` is the declared field it concerns, which gives the finding its line; ``severity`` None
+    means the rule's own; ``fix`` is the whole fix where no ``change`` can be made, and is added to
+    the change's wording otherwise: a sentence, or a value of :mod:`vnicaudit.model.fix` where
+    commands are in it or each owner has words of its own.
     """
 
     message: str
@@ -49,17 +49,17 @@ class Problem(msgspec.Struct, frozen=True):
     change: Change | None = None
     fix: str | Fix = ""
     related: tuple[Location, ...] = ()
-    """Other places that have to do with it; of descriptions only: a NIC has no place here."""
+    """Other places involved; for descriptions only, since a NIC has no place here."""
 
 
 class Fact(msgspec.Struct, Generic[S], frozen=True):
-    """Something that a source may not tell of a subject. ``known`` says whether this one does;
-    ``tell`` completes "needs …": what would tell it."""
+    """A fact about a subject that a source may lack. ``known`` returns True where this subject has
+    it; ``tell`` completes "needs …": the source that would provide it."""
 
     known: Callable[[S], bool]
     tell: str
     live: bool = False
-    """Whether only a live host tells it: no definition does."""
+    """True where only a live host has it; no definition does."""
 
 
 class Judge(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
@@ -67,63 +67,65 @@ class Judge(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
 
     scope: ClassVar[Scope]
     applies: Callable[[S], bool]
-    """Whether the rule has anything to say about a subject; asked before ``needs``."""
+    """Returns True where the rule may have a problem to report; called before ``needs`` is
+    checked."""
     check: Callable[[S], Iterable[Problem]]
-    """The problems of a subject of which all ``needs`` are known."""
+    """Yields the problems of a subject whose ``needs`` are all known."""
     needs: tuple[Fact[S], ...] = ()
     """Facts without which the rule is skipped, and reported as skipped."""
 
 
 class NicJudge(Judge[Subject], frozen=True):
-    """Asked once per NIC."""
+    """Called once per NIC."""
 
     scope: ClassVar[Scope] = "nic"
 
 
 class DomainJudge(Judge[DomainSubject], frozen=True):
-    """Asked once per domain."""
+    """Called once per domain."""
 
     scope: ClassVar[Scope] = "domain"
 
 
 class HostJudge(Judge[HostSubject], frozen=True):
-    """Asked once per host."""
+    """Called once per host."""
 
     scope: ClassVar[Scope] = "host"
 
 
 class ConfigJudge(Judge[ConfigSubject], frozen=True):
-    """Asked once per configuration file of nova-compute."""
+    """Called once per configuration file of nova-compute."""
 
     scope: ClassVar[Scope] = "config"
 
 
 class ImageJudge(Judge[ImageSubject], frozen=True):
-    """Asked once per image."""
+    """Called once per image."""
 
     scope: ClassVar[Scope] = "image"
 
 
 class FlavorJudge(Judge[FlavorSubject], frozen=True):
-    """Asked once per flavor."""
+    """Called once per flavor."""
 
     scope: ClassVar[Scope] = "flavor"
 
 
 class PreferenceJudge(Judge[PreferenceSubject], frozen=True):
-    """Asked once per KubeVirt preference."""
+    """Called once per KubeVirt preference."""
 
     scope: ClassVar[Scope] = "preference"
 
 
 class SiteJudge(Judge[SiteSubject], frozen=True):
-    """Asked once per compute node that differs from others of its site, when all have been read."""
+    """Called once per compute node that differs from others of its site, after all have been
+    read."""
 
     scope: ClassVar[Scope] = "site"
 
 
 class MacJudge(Judge[MacSubject], frozen=True):
-    """Asked once per NIC that shares its MAC address, when all have been read."""
+    """Called once per NIC that shares its MAC address, after all have been read."""
 
     scope: ClassVar[Scope] = "mac"
 
@@ -162,11 +164,11 @@ def setting(
 
 
 class Adjustable(msgspec.Struct, frozen=True):
-    """A rule that can be set: by which keys, and the judges that come of a table with them."""
+    """A configurable rule: its keys, and the judges built from a table of settings."""
 
     kind: type[RuleSettings]
     judges: Callable[[Mapping[str, object]], Judges]
-    """Raises msgspec.ValidationError for a table that is not of this kind."""
+    """Builds the judges from a table. Raises msgspec.ValidationError for an invalid one."""
 
 
 def adjustable(kind: type[T], judges: Callable[[T], Judges]) -> Adjustable:
@@ -180,16 +182,16 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Short kebab-case name, unique."""
     severity: Severity
-    """Of a problem that names no other."""
+    """The severity of a problem that does not set its own."""
     judges: Judges
-    """What it judges, its main scope first; at most one judge per scope."""
+    """One judge per scope at most; the rule's main scope first."""
     groups: tuple[str, ...] = ()
     """Words by which it can be selected together with others: ``models``, ``nova``."""
     forms: tuple[DescriptionKind, ...] = ("definition",)
-    """Of NICs and domains: the forms it speaks to. Most rules look at what only libvirt and QEMU
-    know."""
+    """For NICs and domains: the forms of description that it judges. Most rules need facts that
+    only libvirt and QEMU have."""
     settings: Adjustable | None = None
-    """Where something can be set for it; ``judges`` are then those by the defaults."""
+    """Set for a configurable rule; ``judges`` are then those with the default settings."""
     unasked: bool = False
-    """What it finds on a server comes about by itself, and no change is proposed: a plan tells what
-    it leaves."""
+    """The problem that it finds on a server will happen without anybody's doing, and no change is
+    proposed: a plan reports it as left out."""

@@ -11,18 +11,18 @@ from vnicaudit.model.plan import Mode
 Outcome = Literal[
     "applied", "already", "gone", "refused", "failed", "rolled-back", "unfinished", "not-reached"
 ]
-"""``applied``: done and seen to be so. ``already``: it was so before. ``gone``: somebody deleted
-it, so that nothing is left to do. ``refused``: nothing was done. ``failed``: it could not be done
-or verified, and what was done was undone as far as the message says. ``rolled-back``: done, found
-to make things worse, and undone. ``unfinished``: the run ended in the middle of it.
-``not-reached``: the run stopped before it."""
+"""``applied``: done and verified. ``already``: it was done before. ``gone``: somebody deleted it,
+so there is nothing left to do. ``refused``: nothing was done. ``failed``: it could not be done or
+verified, and the message says how far it was undone. ``rolled-back``: done, found to make things
+worse, and undone. ``unfinished``: the run ended in the middle of it. ``not-reached``: the run
+stopped before it."""
 
 Verdict = Literal["ok", "failed", "unknown"]
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One thing that was looked at after the change. ``unknown``: it could not be looked at, and
-    ``detail`` says what would tell."""
+    """One check after the change. ``unknown``: it could not be made, and ``detail`` says what is
+    needed for it."""
 
     name: str
     verdict: Verdict
@@ -52,11 +52,11 @@ class UnitRun(msgspec.Struct, frozen=True):
     codes: tuple[str, ...] = ()
     """Of one that was refused: why, for machines (docs/reference/refusals.md)."""
     undone_by: str | None = None
-    """The id of the run that has taken it back since."""
+    """The id of the run that has undone it since."""
 
 
 class RunRecord(msgspec.Struct, frozen=True):
-    """One execution of a plan, or of the way back."""
+    """One execution of a plan or of a rollback."""
 
     id: str
     kind: Literal["apply", "rollback"]
@@ -70,20 +70,20 @@ class RunRecord(msgspec.Struct, frozen=True):
     outcome: Literal["done", "failed", "rolled-back", "unfinished"]
     steps: tuple[UnitRun, ...]
     damage: tuple[str, ...] = ()
-    """What of the run's folder is damaged: a sentence each, with the file's name."""
+    """Damage to the run's folder: one sentence each, with the file's name."""
 
 
 ForeseenOutcome = Literal["would-change", "already", "gone", "refused", "failed"]
-"""``failed``: it could not be found out. The others are as those of a run."""
+"""``failed``: it could not be determined. The others are as those of a run."""
 
 WELL: frozenset[ForeseenOutcome] = frozenset({"would-change", "already"})
-"""What nothing stands in the way of."""
+"""Outcomes that nothing prevents."""
 
 
 class Foreseen(msgspec.Struct, frozen=True):
-    """How a unit would end: nothing was changed. ``message`` says why it would not be begun,
-    ``codes`` say that to machines; ``steps``: those of the plan that it is about. ``place`` is the
-    file, or else the target, that it is in."""
+    """The outcome that a unit would have; nothing was changed. ``message`` says why work on it
+    would not start, ``codes`` say the same for programs; ``steps``: the plan's steps on it.
+    ``place`` is the file, or else the target, that it is in."""
 
     name: str
     outcome: ForeseenOutcome

@@ -1,4 +1,4 @@
-"""A server of OpenStack: what Nova keeps of it, beside the definition it makes of that.
+"""A server of OpenStack: Nova's record of it, besides the definition made from that record.
 
 Source of the names: Nova 34.0.0, ``api/openstack/compute/views/servers.py`` and its
 ``rest_api_version_history.rst``; ``objects/instance.py`` (``image_meta``, made of
@@ -30,7 +30,7 @@ PROPERTY_OF = {"model": MODEL, "queues": MULTIQUEUE, "packed": PACKED}
 """Field of a NIC -> the property that Nova makes it of."""
 
 MULTIQUEUE_VCPUS = 2
-"""vCPUs below which Nova does not look at the flag of multiqueue."""
+"""Number of vCPUs below which Nova ignores the multiqueue flag."""
 
 FLAVOR_WORDS = {MULTIQUEUE: "hw:vif_multiqueue_enabled", PACKED: "hw:virtio_packed_ring"}
 """Flag of an image -> what flavors call it. One of the two is enough to switch it on; where both
@@ -97,7 +97,7 @@ class PortBinding(msgspec.Struct, frozen=True):
 
 
 class ServerConfig(msgspec.Struct, frozen=True, tag="server"):
-    """Record of a server, as far as it bears on its NICs. No identity: two servers with equal
+    """Record of a server, as far as it affects its NICs. No identity: two servers with equal
     records get one verdict."""
 
     status: str = ""
@@ -151,7 +151,7 @@ class ServerConfig(msgspec.Struct, frozen=True, tag="server"):
 
 
 class CloudServer(msgspec.Struct, frozen=True):
-    """Who a server is, and where. None: not said (only an admin is told)."""
+    """Identity and place of a server. None: unknown (only admins can see it)."""
 
     id: str
     name: str
@@ -159,7 +159,7 @@ class CloudServer(msgspec.Struct, frozen=True):
     host: str | None = None
     """The compute node as nova-compute calls itself (``OS-EXT-SRV-ATTR:host``)."""
     instance_name: str | None = None
-    """What libvirt calls it."""
+    """Its name in libvirt."""
     zone: str = ""
     created: str = ""
     vm_state: str = ""
@@ -167,7 +167,7 @@ class CloudServer(msgspec.Struct, frozen=True):
     power_state: int | None = None
     locked: bool | None = None
     locked_reason: str = ""
-    """What was said when it was locked (microversion 2.73)."""
+    """The reason given when it was locked (microversion 2.73)."""
     volumes: int = 0
     """Volumes that are attached."""
     groups: tuple[str, ...] = ()
@@ -181,4 +181,4 @@ class CloudServer(msgspec.Struct, frozen=True):
     image: str = ""
     """The id of the image that it was made of; empty: of none (a volume), or not told."""
     unjoined: str = ""
-    """Why no nova.conf of its host is joined with it, where some were read; else empty."""
+    """Why none of the nova.conf files that were read is matched with its host; empty otherwise."""

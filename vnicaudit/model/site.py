@@ -1,4 +1,4 @@
-"""Compute nodes of one site, and where one of them is set otherwise than the most."""
+"""Compute nodes of one site, and differences of one of them from most others."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ SITE_OPTIONS = (
     ("placement", "auth_url"), ("placement", "region_name"), ("placement", "os_region_name"),
     ("glance", "region_name"), ("cinder", "os_region_name"),
 )  # fmt: skip
-"""What tells one cloud, or region of it, from another."""
+"""Options that distinguish one cloud or region from another."""
 
 IDENTITY = (("DEFAULT", "host"), ("DEFAULT", "my_ip"))
-"""What a node is told from others by."""
+"""Options that distinguish a node from others."""
 
 
 class NodeValue(msgspec.Struct, frozen=True):
@@ -49,10 +49,10 @@ class SiteNode(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One option of one node that the most other nodes of its site have otherwise.
+    """One option of one node that differs from most other nodes of its site.
 
-    ``usual`` is their value, ``nodes`` how many have it, of ``total``; ``places`` are some of
-    them. ``place`` is where this node sets it.
+    ``usual`` is their value, ``nodes`` how many have it, of ``total``; ``places`` are some of them.
+    ``place`` is where this node sets it.
     """
 
     option: str

@@ -20,7 +20,7 @@ WORDS: dict[Outcome, str] = {
     "missing": "QEMU starts without this NIC",
     "either": "QEMU does not start, from 9.0 on it starts without this NIC",
 }
-"""What is said of each, before the reason."""
+"""The words for each outcome, before the reason."""
 
 
 class StartRefusal(msgspec.Struct, frozen=True):

@@ -19,10 +19,10 @@ from vnicaudit.model.site import Difference, SiteNode
 
 
 class Subject(msgspec.Struct, frozen=True, cache_hash=True):
-    """One NIC as a rule sees it: what is set, what it really is, and what surrounds it.
+    """One NIC as a rule sees it: what is set, its effective values, and its surroundings.
 
-    No name, MAC, UUID or file: two NICs set alike get the same answer, and the auditor may
-    answer the second from memory.
+    It has no name, MAC, UUID or file: two NICs configured alike get the same result, which the
+    auditor may reuse.
     """
 
     nic: NicConfig
@@ -69,11 +69,11 @@ class DomainSubject(msgspec.Struct, frozen=True):
     host: HostConfig
     state: DomainState | None = None
     coming: tuple[str, ...] = ()
-    """MACs of NICs that only the persistent definition has: all that tells which they are."""
+    """MACs of NICs that only the persistent definition has; nothing else identifies them."""
 
 
 class HostSubject(msgspec.Struct, frozen=True):
-    """A host as a host rule sees it. ``uses`` lists the traits of its domains' NICs that bear on
+    """A host as a host rule sees it. ``uses`` lists the traits of its domains' NICs that matter to
     the host: actual types, plus ``kvm-tap`` when one of them gets vhost-net if the host has it."""
 
     host: HostConfig
@@ -83,8 +83,8 @@ class HostSubject(msgspec.Struct, frozen=True):
 class ConfigSubject(msgspec.Struct, frozen=True):
     """One configuration file of a control plane, as a config rule sees it.
 
-    A rule asks ``nova`` for options; it points a problem at one with ``field``,
-    ``section/name``. A change of such a rule names the option; its ``fix`` says the whole of it.
+    A rule gets options from ``nova`` and links a problem to one with ``field``, as
+    ``section/name``. A change of such a rule names the option; ``fix`` is the complete instruction.
     """
 
     nova: NovaConfig
@@ -92,7 +92,7 @@ class ConfigSubject(msgspec.Struct, frozen=True):
 
 class SiteSubject(msgspec.Struct, frozen=True):
     """One compute node beside the others of its site, as a site rule sees it. ``field`` of a
-    problem is that of the option it is about."""
+    problem names the option."""
 
     node: SiteNode
     differences: tuple[Difference, ...] = ()
@@ -100,20 +100,21 @@ class SiteSubject(msgspec.Struct, frozen=True):
 
 class MacSubject(msgspec.Struct, frozen=True):
     """One NIC beside ``other_nics`` of the run that have its MAC address: another NIC of its guest,
-    or one of another guest. Here alone a rule sees who is who: that is what it is about."""
+    or one of another guest. Only here does a rule see identities, because they are what it
+    compares."""
 
     nic: NicSeen
     other_nics: tuple[NicSeen, ...]
 
 
 class ImageSubject(msgspec.Struct, frozen=True):
-    """One image as an image rule sees it. ``field`` of a problem is a property's name."""
+    """One image as an image rule sees it. ``field`` of a problem names a property."""
 
     image: Image
 
 
 class FlavorSubject(msgspec.Struct, frozen=True):
-    """One flavor as a flavor rule sees it. ``field`` of a problem is an extra spec's name."""
+    """One flavor as a flavor rule sees it. ``field`` of a problem names an extra spec."""
 
     flavor: Flavor
 

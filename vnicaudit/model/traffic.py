@@ -7,7 +7,7 @@ import msgspec
 
 class NicTraffic(msgspec.Struct, frozen=True, kw_only=True):
     """The increase of a running NIC's counters between two readings, ``seconds`` apart, in the
-    directions of the guest. None: not known (the driver does not count it, or it began anew in
+    directions of the guest. None: not known (the driver does not count it, or it was reset in
     between)."""
 
     uuid: str

@@ -1,7 +1,7 @@
 """The interface to a cloud for changing servers, images and flavors, and how it is reached.
 
-Every method raises ActionError with what failed: SilentError where the cloud stopped answering
-(what was asked may still happen).
+Every method raises ActionError with what failed: SilentError where the cloud stopped answering (the
+request may still take effect).
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import msgspec
 from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
 
 MANAGE_SECONDS = 60.0
-"""In which a nova-manage has ended, or is not waited for any more, unless somebody says otherwise:
-it takes four seconds on a controller that is not busy, and a server is off meanwhile."""
+"""Default timeout of a nova-manage call: it takes four seconds on an idle controller, and a server
+is off meanwhile."""
 
 
 MANAGE_JOBS = 4
-"""How many nova-manage run at a time unless somebody says otherwise. Each is a program of its own:
-166 MB and 3.6 s of one core, nearly all of it to load Nova (34.0.0, measured), and one connection
-each to the API's and to a cell's database. They write rows of their own instance only
-(``_update_image_properties`` in nova/cmd/manage.py), so that any number is right; four are 0.7 GB
-and eight connections, which a controller has to spare."""
+"""Default number of nova-manage calls at a time. Each is a separate program: 166 MB and 3.6 s of
+one core, nearly all of it to load Nova (34.0.0, measured), and one connection each to the API's and
+to a cell's database. They write rows of their own instance only (``_update_image_properties`` in
+nova/cmd/manage.py), so that any number is right; four are 0.7 GB and eight connections, which a
+controller has to spare."""
 
 
 class Cloud(Protocol):
-    """One cloud. ``key`` is the same whatever name it was reached by."""
+    """One cloud. ``key`` is the same under whatever name it was reached."""
 
     name: str
     key: str
@@ -35,32 +35,32 @@ class Cloud(Protocol):
     """The oldest and the newest major version of Nova that it may be; None: not known."""
 
     def server(self, server_id: str) -> ServerState:
-        """A server as it is now. Raises GoneError where it was deleted, RefusedError where there is
-        none of that id, and nothing tells that there was: this may be another cloud."""
+        """A server as it is now. Raises GoneError where it was deleted, RefusedError for an unknown
+        id that nothing shows to have existed: this may be a different cloud."""
 
     def ports(self, server_id: str) -> tuple[PortState, ...]:
         """The ports of the server."""
 
     def packets_sent(self, server_id: str) -> dict[str, int] | None:
-        """MAC -> packets that its guest has sent since it was started; None: this user is not
-        told, or the server does not run."""
+        """MAC -> packets that its guest has sent since it was started; None: hidden from this user,
+        or the server does not run."""
 
     def shared_volumes(self, server_id: str) -> tuple[str, ...]:
-        """Volumes of it that other servers have attached too. Raises ActionError where one
-        cannot be looked at."""
+        """Volumes of it that other servers have attached too. Raises ActionError where one cannot
+        be checked."""
 
     def trouble(self, server_id: str) -> str:
         """Nova's account of what went wrong with the last request on the server; empty where it
-        succeeded, or nobody says."""
+        succeeded, or where that is unknown."""
 
     def stop(self, server_id: str) -> None:
-        """Ask for it to be shut down (its guest is asked first). Returns at once."""
+        """Request a shutdown (the guest is asked first). Returns at once."""
 
     def start(self, server_id: str) -> None:
-        """Ask for it to be started; Nova makes its definition anew. Returns at once."""
+        """Request a start; Nova rewrites its definition. Returns at once."""
 
     def hard_reboot(self, server_id: str) -> None:
-        """Ask for a hard reboot; Nova makes its definition anew. Returns at once."""
+        """Request a hard reboot; Nova rewrites its definition. Returns at once."""
 
     def image_properties(self, image_id: str) -> dict[str, str]:
         """The properties of an image as they are now."""
@@ -75,25 +75,25 @@ class Cloud(Protocol):
         self, flavor_id: str, copy_id: str, name: str, properties: Mapping[str, str | None]
     ) -> None:
         """Make a flavor like that one, but for its id, its name and these extra specs (None:
-        without it), for the same projects. What an earlier call made of it is completed."""
+        without it), for the same projects. An incomplete copy by an earlier call is completed."""
 
     def flavor_servers(self, flavor_id: str) -> int:
-        """How many servers have that flavor, at least: 0 is sure."""
+        """The number of servers with that flavor, at least; 0 is certain."""
 
     def delete_flavor(self, flavor_id: str) -> None:
         """Delete a flavor."""
 
     def close(self) -> None:
-        """Leave."""
+        """Disconnect."""
 
 
 class CommandOutput(msgspec.Struct, frozen=True):
-    """How a command ended: its exit code, and what it said."""
+    """The result of a command: its exit code and output."""
 
     code: int
     text: str = ""
     errors: str = ""
-    """On standard error: nova-manage logs there."""
+    """Standard error, where nova-manage logs."""
 
 
 class NovaManage(Protocol):
@@ -117,7 +117,7 @@ class CloudAccess(msgspec.Struct, frozen=True):
 
 
 class ConnectCloud(Protocol):
-    """How a cloud is reached."""
+    """Connects to a cloud."""
 
     def __call__(self, name: str, *, deadline: float) -> Cloud:
         """A cloud in which servers can be changed; ``deadline``: seconds it may take for an answer.

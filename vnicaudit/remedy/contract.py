@@ -40,13 +40,13 @@ class PlatformWriter(Protocol):
 
 
 Writers = Callable[[Item], PlatformWriter | None]
-"""What was read -> what writes changes into its description; None: that is not changed in files
+"""The platform of a description -> its writer; None: such descriptions cannot be changed in files
 (QEMU command lines, images, flavors)."""
 
 
 @runtime_checkable
 class Remembering(Protocol):
-    """A writer whose platform remembers files that others refer to."""
+    """A writer whose platform caches files that others refer to."""
 
     def note_replaced(self, before: bytes, after: bytes) -> None:
-        """Be told that a file has another content now."""
+        """Called when a file's content has changed."""

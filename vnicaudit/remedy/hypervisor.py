@@ -1,7 +1,7 @@
 """The interface to a live platform for applying a plan, and how it is reached.
 
-Every method raises ActionError with what failed: SilentError where the host stopped answering (what
-was asked may still happen), GoneError where the domain is not there any more, GuestError where the
+Every method raises ActionError with what failed: SilentError where the host stopped answering (the
+request may still take effect), GoneError where the domain no longer exists, GuestError where the
 guest did not do it.
 """
 
@@ -30,7 +30,7 @@ class Machine(Protocol):
         """The persistent definition."""
 
     def live(self) -> bytes:
-        """The definition that runs; of a domain that is off, the persistent one."""
+        """The running definition; for a domain that is off, the persistent one."""
 
     def define(self, text: bytes) -> None:
         """Make this the persistent definition; it is checked against the schema."""
@@ -39,13 +39,13 @@ class Machine(Protocol):
         """Ask the guest to shut down, by its agent or its power button. Returns at once."""
 
     def power_off(self) -> None:
-        """End it, as pulling the plug would."""
+        """Power it off at once, like pulling the plug."""
 
     def start(self) -> None:
         """Start it from its persistent definition."""
 
     def detach(self, element: bytes) -> None:
-        """Ask the running guest to give a NIC up. Returns at once."""
+        """Ask the running guest to release a NIC. Returns at once."""
 
     def attach(self, element: bytes) -> None:
         """Plug a NIC into the running guest."""
@@ -54,18 +54,18 @@ class Machine(Protocol):
         """Packets of the NIC behind a tap; None where the host cannot count them."""
 
     def vcpu_delays(self) -> tuple[int | None, ...]:
-        """Nanoseconds that each vCPU has waited for a CPU so far; None where nobody says."""
+        """Nanoseconds that each vCPU has waited for a CPU so far; None where unknown."""
 
     def addresses(self, source: str) -> dict[str, tuple[str, ...]]:
-        """MAC -> addresses, as the host's DHCP leases (``lease``) or ARP table (``arp``) say."""
+        """MAC -> addresses, from the host's DHCP leases (``lease``) or ARP table (``arp``)."""
 
     def ask_agent(self, command: str, seconds: int, **arguments: object) -> object:
         """The answer of the guest's agent to a command of its protocol."""
 
 
 class Hypervisor(Protocol):
-    """One host. ``key`` is the same whatever way it was reached; ``local``: it is this machine,
-    whose processes can be looked at."""
+    """One host. ``key`` is the same however it was reached; ``local``: it is this machine, whose
+    processes can be inspected."""
 
     uri: str
     key: str
@@ -80,17 +80,17 @@ class Hypervisor(Protocol):
         """The domain of that name, or of that UUID."""
 
     def take_lock(self, lock: HostLock) -> HostLock:
-        """The lock that is on the host now: this one, or that of another owner, which is in the
-        way. Raises ActionError where the host can hold none."""
+        """Returns the lock that is on the host now: this one, or that of another owner, which
+        blocks the run. Raises ActionError where the host cannot hold a lock."""
 
     def find_lock(self) -> HostLock | None:
-        """The lock that is on the host; None: there is none. Raises ActionError."""
+        """Returns the lock on the host; None: there is none. Raises ActionError."""
 
     def drop_lock(self, owner: str) -> None:
         """Remove the lock of that owner. Raises ActionError."""
 
     def close(self) -> None:
-        """Leave."""
+        """Disconnect."""
 
 
 class ConnectHypervisor(Protocol):
@@ -103,7 +103,7 @@ class ConnectHypervisor(Protocol):
 
 class RunningProcess(NamedTuple):
     """A domain's QEMU on this machine: the NICs on its command line (not those plugged in later),
-    and how many descriptors it has open on vhost-net; None where that cannot be seen."""
+    and how many descriptors it has open on vhost-net; None where that is unknown."""
 
     nics: tuple[RunningNic, ...]
     vhost_files: int | None
@@ -121,7 +121,7 @@ class ThisMachine(Protocol):
     """The machine that this program runs on."""
 
     def running_process(self, uuid: str) -> RunningProcess | None:
-        """The QEMU of that domain; None where there is none, or it cannot be looked at."""
+        """The QEMU of that domain; None where there is none, or it cannot be inspected."""
 
     def arp_table(self) -> dict[str, tuple[str, ...]]:
         """MAC -> IPv4 addresses, as this machine knows them."""

@@ -32,7 +32,7 @@ SORT_BY: tuple[SortBy, ...] = get_args(SortBy)
 
 
 Replacements = Callable[[Finding], Sequence[Replacement]]
-"""How a finding is fixed in the file that it names; empty where it cannot be."""
+"""The edits that fix a finding in the file that it names; empty where it cannot be fixed there."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -55,13 +55,14 @@ class Options(msgspec.Struct, frozen=True):
     sort: SortBy = "severity"
     most: int | None = None
     docs_url: str = ""
-    """Where the documentation is published; empty: nobody said."""
+    """The address of the published documentation; empty: unknown."""
     links: bool = False
     """Rule ids are links to their pages, as terminals show them."""
     replacements: Replacements | None = None
     """None: nothing is known of the files."""
     memory: Callable[[], PageMemory] | None = None
-    """Of a fleet, what is known beside its audit: asked when a report begins, and at its end."""
+    """For a fleet, what is known besides its audit: used at the start and at the end of a
+    report."""
 
     def page_to_link(self, rule: str) -> str:
         """The address that the id of a rule leads to; empty: none."""
@@ -75,14 +76,14 @@ class ReportWriter(Protocol):
     """
 
     def start(self, run: RunInfo) -> str:
-        """The beginning; nothing has been audited yet."""
+        """Return the beginning; nothing has been audited yet."""
 
     def add(self, audited: Audited) -> str:
         """Return the text for one domain or host; may be empty."""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
-        """The end, in pieces, with totals and the fate of each target. Whatever had to wait
-        for its place in the document comes out here. Called once."""
+        """Yield the end, in pieces, with totals and the result of each target, and everything that
+        had to wait for its place in the document. Called once."""
 
 
 class Format(Protocol):

@@ -53,8 +53,8 @@ ccw address. Keep `<launchSecurity type='s390-pv'/>` and `iommu='on'` as they ar
 ## Fix safety
 
 Safe for a model that does not start, because no guest has ever seen it. Safe for `<rom>` and
-`<acpi>` on ccw. Unsafe when a working NIC loses its PCI address: the guest sees another device and
-renames the interface.
+`<acpi>` on ccw. Unsafe when a working NIC loses its PCI address: the guest sees a different
+device and renames the interface.
 
 ## When it does not fire
 

@@ -18,7 +18,7 @@ def lines(*arguments: str) -> list[str]:
 def test_a_line_of_25g() -> None:
     assert lines("--speed", "25G") == [
         "25 Gb/s, MTU 1500, IPv4",
-        "  38 B on the line beside each packet, 1448 B of data in one of TCP",
+        "  38 B of overhead on the line per packet, 1448 B of data per TCP packet",
         "",
         "  goodput                       at most  of the line",
         "  TCP                       23.537 Gb/s  94.15 %",

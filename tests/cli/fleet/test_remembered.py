@@ -62,7 +62,7 @@ def test_the_page_of_an_audit_tells_what_changed_since_the_last(
     assert '<a href="#findings?state=new"><b>1</b> new</a>' in pages[1]
     assert '<a href="#settled?state=gone"><b>2</b> gone</a>' in pages[2]
     assert "The last 3 audits" in pages[2]
-    assert "What first" in pages[1]
+    assert "What to fix first" in pages[1]
     assert "Rules skipped" in pages[1]
     redacted = tmp_path / "redacted.html"
     inside(*words[:-1], redacted, "--redact")

@@ -1,4 +1,4 @@
-"""Suppressions that stand with what they are about: in the metadata of a domain, in an annotation
+"""Suppressions stored with the object they apply to: in the metadata of a domain, in an annotation
 of a manifest. Comments: :mod:`vnicaudit.audit.accepting.file_comments`."""
 
 from __future__ import annotations

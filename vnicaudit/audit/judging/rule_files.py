@@ -1,7 +1,7 @@
 """Rules in files: a module that has one, checked.
 
-mypy sees to the shipped ones; a rule from outside may be anything, so that each is looked at when
-it is loaded. What is wrong with one is said with its file and the field.
+mypy checks the shipped ones; a rule from outside may be anything, so each is checked when it is
+loaded. An error names the file and the field.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compute nodes of a run -> which of them are set otherwise than the most of their site.
+"""Compute nodes of a run -> those configured differently from most of their site.
 
 Only what is needed for it is kept of each: a thousand nodes are a few megabytes.
 """

@@ -1,7 +1,7 @@
 """Fixes reduced by what the persistent definition already has, so that nobody edits it twice.
 
-Rules judge what runs. Where the persistent definition of a NIC is another, their change may be
-made there already, or there may be nothing left to change.
+Rules judge what runs. Where the persistent definition of a NIC differs, it may already have the
+change, or leave nothing to change.
 """
 
 from __future__ import annotations

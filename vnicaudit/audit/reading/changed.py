@@ -1,9 +1,8 @@
-"""Which files differ from a revision of the Git repository around the current folder.
+"""Files that differ from a revision of the Git repository around the current folder.
 
 git is asked by a list of arguments, never by a shell. It changes nothing (``git diff`` brings the
 times of files in the index up to date where it may) and runs no program that the repository names.
-What counts is documented in
-git-diff(1), git-ls-files(1) and git-merge-base(1).
+What counts is documented in git-diff(1), git-ls-files(1) and git-merge-base(1).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The edges at which a failure costs what it is about, and not the run: a host, a cloud, a file."""
+"""Boundaries that limit a failure to its host, cloud or file, so that the run goes on."""
 
 from __future__ import annotations
 

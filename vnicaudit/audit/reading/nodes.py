@@ -1,4 +1,4 @@
-"""Which compute node of a cloud a nova.conf is of."""
+"""Matches a nova.conf with a compute node of a cloud."""
 
 from __future__ import annotations
 

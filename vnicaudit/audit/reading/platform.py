@@ -1,7 +1,7 @@
 """Interface of a platform (a place that describes NICs) to an audit, and all platforms of a run.
 
-The platforms are handed in by the command line (:mod:`vnicaudit.cli.wiring.platforms`): nothing of
-an audit knows which there are.
+The command line passes the platforms in (:mod:`vnicaudit.cli.wiring.platforms`): the audit itself
+knows none of them by name.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class Platform(Protocol):
-    """One place that describes NICs, as far as it is read."""
+    """One platform that describes NICs, as far as reading goes."""
 
     @property
     def name(self) -> PlatformName:
-        """The name that :attr:`DomainConfig.platform` has for it."""
+        """The platform's name, as in :attr:`DomainConfig.platform`."""
 
     @property
     def files(self) -> tuple[FileKind, ...]:
@@ -38,8 +38,8 @@ class Platform(Protocol):
 
     @property
     def field_places(self) -> Mapping[str, str]:
-        """Field of a NIC -> where it stands, relative to the NIC; as it is called, where it is not
-        in here."""
+        """Field of a NIC -> its place relative to the NIC; fields that are missing here have their
+        own name as place."""
 
     @property
     def targets(self) -> tuple[TargetKind, ...]:
@@ -47,15 +47,15 @@ class Platform(Protocol):
 
     @property
     def resolve(self) -> Resolver | None:
-        """How what it declares becomes what the guest gets; None: it describes no NICs."""
+        """Resolves declared settings into what the guest gets; None: it describes no NICs."""
 
     @property
     def titles(self) -> Mapping[Form, str]:
-        """Titles of the layer of its definition, by the form of that."""
+        """Titles for the layer of its definition, by the form of the definition."""
 
     @property
     def wordings(self) -> Mapping[str, Wording]:
-        """How fixes are worded for owners that it brings along, by their names."""
+        """Wordings of fixes for owners that the platform adds, by their names."""
 
 
 class Platforms:
@@ -90,7 +90,7 @@ class Platforms:
         return next((kind for kind in self.targets if kind.kind == target.kind), None)
 
     def cloud(self, target: Target, live: LiveOptions) -> CloudReading:
-        """All that is in a cloud. Raises KeyError for a target that is none."""
+        """Everything in a cloud. Raises KeyError for a target that is not a cloud."""
         kind = self.kind_of(target)
         if kind is None or kind.cloud is None:
             raise KeyError(target.kind)
@@ -98,7 +98,7 @@ class Platforms:
 
     def read_live(self, name: str, live: LiveOptions) -> Iterator[Met]:
         """The domains, hosts and errors read at a live target. Raises KeyError for a target that is
-        not read live, UsageError for one that makes no sense."""
+        not read live, UsageError for an invalid one."""
         kind = self.kind_of(target_of(name, self.targets))
         if kind is None or kind.read is None:
             raise KeyError(name)
@@ -107,23 +107,23 @@ class Platforms:
     def read_definitions(
         self, name: str, live: LiveOptions
     ) -> Iterator[Host | LiveDefinition | ReadError]:
-        """A live host and the definitions on it. Raises KeyError for a target without, UsageError
-        for one that makes no sense."""
+        """A live host and the definitions on it. Raises KeyError for a target without any,
+        UsageError for an invalid one."""
         kind = self.kind_of(target_of(name, self.targets))
         if kind is None or kind.definitions is None:
             raise KeyError(name)
         return kind.definitions(name, live)
 
     def probe(self, name: str, live: LiveOptions) -> str:
-        """A few words on who answers at a live target, such as its host name and version. Raises
-        TargetError where nobody answers, KeyError for a target that cannot be tried."""
+        """A short description of what answers at a live target, such as its host name and version.
+        Raises TargetError where there is no answer, KeyError for a target that cannot be probed."""
         kind = self.kind_of(target_of(name, self.targets))
         if kind is None or kind.probe is None:
             raise KeyError(name)
         return kind.probe(name, live)
 
     def place_of(self, field: str, domain: DomainConfig) -> str:
-        """Where a field of a NIC stands in a definition, relative to the NIC."""
+        """The place of a NIC's field in a definition, relative to the NIC."""
         return self._by_name[domain.platform].field_places.get(field, field)
 
     def title(self, domain: DomainConfig) -> str:

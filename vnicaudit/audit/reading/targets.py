@@ -36,8 +36,8 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class CloudReading(Protocol):
-    """One cloud. When ``items`` has ended, ``notes`` say what this user may not see, and ``calls``
-    how many calls were made to which API."""
+    """One cloud. After ``items`` has ended, ``notes`` say what is hidden from this user, and
+    ``calls`` counts the calls to each API."""
 
     items: Iterator[CloudItem]
     notes: tuple[str, ...]
@@ -61,22 +61,22 @@ class TargetKind(NamedTuple):
     read: Callable[[str, LiveOptions], Iterator[Met]] | None = None
     """What runs there; None: it is a cloud."""
     waits: Callable[[str], bool] = lambda _name: False
-    """True where reading a target is waiting for another machine, so that several are read side by
-    side, in threads. What this machine itself tells is read by the main thread, which alone can be
+    """True where reading a target means waiting for another machine, so that several are read side
+    by side, in threads. Data of this machine is read by the main thread, the only one that can be
     stopped where an input takes too long (:mod:`vnicaudit.base.cpu_deadline`)."""
     definitions: (
         Callable[[str, LiveOptions], Iterator[Host | LiveDefinition | ReadError]] | None
     ) = None
     """What runs there with its persistent definitions, which can be changed; None: it has none."""
     not_planned: str = "changes cannot be planned for this kind of target"
-    """Why there is no plan for such a target, and what to give instead, where none plans it."""
+    """Why such a target cannot be planned, and what to name instead."""
     cloud: Callable[[str, LiveOptions], CloudReading] | None = None
     """All that is in a cloud, whose servers are joined with what runs; None: it is none."""
     probe: Callable[[str, LiveOptions], str] | None = None
-    """Connects to what runs there and leaves again: what answers, in a few words. Raises
+    """Connects, disconnects, and returns a short description of what answered. Raises
     TargetError."""
     compute_nodes: Callable[[str, LiveOptions], list[ComputeNode]] | None = None
-    """The hosts of a cloud that run its servers. Raises TargetError where they cannot be told."""
+    """The hosts of a cloud that run its servers. Raises TargetError where they are unknown."""
     expanded: Callable[[str, LiveOptions], list[str]] = _itself
     """The targets that one stands for. Raises UsageError where what is configured of it is
     wrong."""

@@ -1,1 +1,1 @@
-"""The settings file: where it is, what it may say, what it says."""
+"""The settings file: its location, its keys and its contents."""

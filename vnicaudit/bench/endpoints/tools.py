@@ -1,4 +1,4 @@
-"""The programs that are needed on an endpoint: which are missing, and what to install."""
+"""Programs needed on an endpoint: those that are missing, and the packages to install."""
 
 from __future__ import annotations
 

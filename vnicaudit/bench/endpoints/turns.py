@@ -1,4 +1,4 @@
-"""Measurements that share an end find each other, and take turns.
+"""Measurements that share an end wait for each other and take turns.
 
 Each takes a lock (flock) at each of its ends, which is let go when its session ends there, however
 that happens. The file is the end's network namespace (``/proc/self/ns/net``): everybody who

@@ -1,4 +1,4 @@
-"""iperf3: TCP and UDP streams, both ways, and the packet rate that UDP bears.
+"""iperf3: TCP and UDP streams, both ways, and the packet rate that UDP can sustain.
 
 The server runs on the target, the client on the peer: what the target receives (``rx``) is a plain
 client, what it sends (``tx``) is ``-R``, ``both`` is ``--bidir``. A ``rate`` is that of all streams

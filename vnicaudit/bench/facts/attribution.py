@@ -1,14 +1,13 @@
-"""Whose CPU time it was, and how much of it belongs to the seconds that were measured.
+"""Attributes CPU time to its users, and to the seconds that were measured.
 
 Engines report bytes of the measured seconds; CPU time is read around the whole run: with setting
 up, the warm-up, and taking down. Of that window the machine works for the load only: in the warm-up
 and in the measured seconds, or as long as the engine says (several clients of iperf3 run longer
-than is measured). So the CPU time is multiplied by ``measured / load``, not by
-``measured / window``: a program that is started over SSH, or through a guest's agent, in two
-seconds before a run of ten would make the latter 15 % too small, and another amount on another
-path. What is wrong then: what else the machine did while nothing was carried is counted as the
-load's, ``background x (window / load - 1)``: 0.2 % of a CPU where 1 % of one is always busy and 2 s
-of 14 were idle.
+than is measured). So the CPU time is multiplied by ``measured / load``, not by ``measured /
+window``: a program that is started over SSH, or through a guest's agent, in two seconds before a
+run of ten would make the latter 15 % too small, and another amount on another path. What is wrong
+then: what else the machine did while nothing was carried is counted as the load's, ``background x
+(window / load - 1)``: 0.2 % of a CPU where 1 % of one is always busy and 2 s of 14 were idle.
 
 A window that is much longer than its load was not one run but a search, whose CPU time belongs to
 many rates: then nothing is told.

@@ -1,5 +1,5 @@
-"""Differences of a NIC's link and offloads between two looks at one end, beside the change that is
-measured.
+"""Differences in a NIC's link and offloads between two checks of one end, apart from the change
+that is measured.
 
 A NIC that got another driver at the target is that change: then its offloads, queues, rings and
 speed are the new driver's, and only its MTU is told. At the peer and the hypervisor nothing of

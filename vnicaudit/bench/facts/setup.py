@@ -1,6 +1,5 @@
-"""Versions and settings of an endpoint that bear on what is measured there; of a hypervisor, also
-those that bear on one guest's traffic.
-"""
+"""Versions and settings of an endpoint that affect measurements there; for a hypervisor, also those
+that affect one guest's traffic."""
 
 from __future__ import annotations
 

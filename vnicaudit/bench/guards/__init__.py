@@ -1,1 +1,1 @@
-"""Guard rails: one file each, what must hold whatever the throughput."""
+"""Guard rails: one file each, conditions that must hold whatever the throughput."""

@@ -1,4 +1,5 @@
-"""Programs that guard rails need, why one told nothing, and what is kept of what they told."""
+"""Programs that guard rails need, reasons why one gave no result, and the part of their output that
+is kept."""
 
 from __future__ import annotations
 

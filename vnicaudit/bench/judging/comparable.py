@@ -2,7 +2,7 @@
 
 What differs besides the change could be the reason for any difference. So what makes the numbers
 (the work, the tools, the way through the network) has to be the same. What may be the change itself
-(driver, kernel, settings) or usually does not matter is told, and not refused.
+(driver, kernel, settings) or usually does not matter is reported, and not refused.
 """
 
 from __future__ import annotations

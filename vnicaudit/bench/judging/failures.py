@@ -1,4 +1,4 @@
-"""Runs that came to nothing: arms that are dead, and the words for what was not measured."""
+"""Failed runs: arms without any result, and the words for missing measurements."""
 
 from __future__ import annotations
 

@@ -1,1 +1,2 @@
-"""Profiles: what is run, how often, and what is judged by it; shipped ones and the user's own."""
+"""Profiles: the workloads, the number of runs and the criteria of a measurement; shipped and
+user-defined ones."""

@@ -1,5 +1,5 @@
-"""The keys of a profile, and what the reference page (docs/generate_profiles.py) and the published
-JSON Schema say of each."""
+"""The keys of a profile, with their descriptions for the reference page (docs/generate_profiles.py)
+and the published JSON Schema."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class ProfileTable(
     turns: Annotated[
         tuple[Runs, ...],
         _key(
-            "Where the change is made and taken back in turns (`apply --bench`): numbers of turns "
+            "Where the change is made and undone in turns (`apply --bench`): numbers of turns "
             "of each arm, ascending, after which it is judged. Each turn is a plug, or a boot. "
             "Without it 2, 3 and the fewest with which a difference can be told from chance: 5, "
             "with more than two primary comparisons 6, with more than nine 7.",
@@ -226,8 +226,8 @@ class ProfileTable(
     margins: Annotated[
         dict[str, Percent],
         _key(
-            "Metric, and by how many per cent it has to be better or worse to count, in the place "
-            "of its own margin.",
+            "Metric, and by how many per cent it has to be better or worse to count, instead of "
+            "its own margin.",
             {"goodput": 3, "latency_p99": 15},
         ),
     ] = {}

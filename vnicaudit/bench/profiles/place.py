@@ -1,4 +1,4 @@
-"""Where in a profile's file something stands: table, key and line, for errors that say so."""
+"""Positions in a profile file (table, key and line), for error messages."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     alphas: tuple[float, ...]
     """As many: the error probability spent at each."""
     turns: tuple[int, ...] = usual_turns(1)
-    """Turns of each arm at which it is judged, where the change is made and taken back in turns."""
+    """Turns of each arm at which it is judged, where the change is made and undone in turns."""
     own_turns: bool = False
     """The profile says so; else they follow from its comparisons, and from what the host's earlier
     measurements say."""
@@ -50,7 +50,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     max_cpu_wait: float = MAX_CPU_WAIT
     """Per cent of a run that generators, vhost workers and QEMU may wait for a CPU."""
     margins: dict[str, float] = {}
-    """Metric -> margin as a share, in the place of its own."""
+    """Metric -> margin as a share, instead of its own."""
     vcpus: tuple[int, ...] = ()
     """Numbers of vCPUs it is to be run with, one measurement each; empty: as found."""
     states: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Arms, which are compared: paths, or states of one path that a command brings about."""
+"""The arms of a comparison: paths, or states of one path that a command switches between."""
 
 from __future__ import annotations
 

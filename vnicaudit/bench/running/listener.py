@@ -1,4 +1,4 @@
-"""Who is told how a measurement goes on."""
+"""The interface for reporting the progress of a measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open what a measurement needs: both ends of each path, and what can be known of the host."""
+"""Open what a measurement needs: both ends of each path, and facts about the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several targets that are loaded at once: each run is one on all of them.
+"""Several targets that are loaded at once: each run covers all of them.
 
 What is better higher is added up, and the least is a metric of its own; of what is better lower,
 the worst target counts. They have to be loaded at the same time: one that is measured when the

@@ -1,4 +1,4 @@
-"""A second look at a path right after a run that came to nothing, by what has no part in the run.
+"""A check of a path right after a failed run, from sources that took no part in the run.
 
 ping says most: where it is answered, packets get through. Where it tells nothing (it is not
 installed, or a firewall drops it), two more can tell: the peer's neighbour table (ARP; of IPv6

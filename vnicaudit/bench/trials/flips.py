@@ -1,5 +1,5 @@
-"""Many flips: the change is made and taken back again and again, in turns, by carrying a plan out
-and rolling it back.
+"""Many flips: the change is made and undone repeatedly, in turns, by applying a plan and rolling it
+back.
 
 Each flip is a run of its own, journalled and verified, with its own way back; with restarts, each
 is a boot, and what boots differ by is then part of the noise and not of the effect.

@@ -1,4 +1,5 @@
-"""Guest by guest: each is measured and changed by itself, and what happens is told as it does."""
+"""Guest by guest: each is measured and changed separately, and progress is reported as it
+happens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""By how much runs and turns differ on a host, from its earlier measurements that are kept.
+"""The variation between runs and turns on a host, from its stored measurements.
 
 Of the same host (the hypervisor, or where that is not known the target's machine), the same
 workload and the same metric. What cannot be read is left out: it was made for another purpose, and

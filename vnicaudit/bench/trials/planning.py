@@ -1,4 +1,4 @@
-"""How many turns or runs are worth making on a host, by what it is known to differ by.
+"""The number of turns or runs worth making on a host, from its known variation.
 
 What is known makes a measurement longer, and intervals wider; it makes nothing shorter or narrower
 than it is without, since a host may have changed, and a few measurements may be alike by chance.

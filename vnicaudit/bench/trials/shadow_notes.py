@@ -1,6 +1,6 @@
-"""Shadow NICs that are plugged in, or may be: noted before anything is done, forgotten when all is
-as it was. What is noted here and has nobody who works on it was left by a process that was ended.
-"""
+"""A record of shadow NICs that are or may be plugged in: written before anything is done, removed
+when everything is restored. An entry that no process is working on was left by a process that was
+killed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Proof that the packets of each run took the NIC that was meant to be measured: by what the host
-counts on the tap of the shadow, which has no other traffic than that which is measured.
-"""
+"""Proof that the packets of each run took the intended NIC: the host's counters on the shadow's
+tap, which carries only the measured traffic."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The measurements that ``bench watch`` made, out of the history.
+"""The measurements of ``bench watch``, read from the history.
 
-Only the few fields are read that a series is made of, never what tools said; what cannot be read is
-passed over, since it may be of another purpose.
+Only the few fields are read that a series is made of, never the output of tools; entries that
+cannot be read are skipped, since they may serve a different purpose.
 """
 
 from __future__ import annotations

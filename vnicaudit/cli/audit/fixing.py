@@ -1,4 +1,4 @@
-"""``vnicaudit audit --fix`` and ``--diff``: what is done before the audit says what is left."""
+"""``vnicaudit audit --fix`` and ``--diff``: fixes made before the audit reports what remains."""
 
 from __future__ import annotations
 

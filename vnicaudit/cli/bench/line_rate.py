@@ -1,4 +1,4 @@
-"""``vnicaudit bench line-rate``: what a line carries at best."""
+"""``vnicaudit bench line-rate``: the theoretical maximum throughput of a line."""
 
 from __future__ import annotations
 

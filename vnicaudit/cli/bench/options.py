@@ -1,4 +1,4 @@
-"""Options that the commands of ``vnicaudit bench`` share, and what they mean."""
+"""Options that the commands of ``vnicaudit bench`` share, and their meaning."""
 
 from __future__ import annotations
 

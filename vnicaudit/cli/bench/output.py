@@ -1,5 +1,5 @@
-"""Progress of a measurement, on standard error; its reports, in the formats that were asked for;
-and the exit code."""
+"""Progress of a measurement, on standard error; its reports, in the requested formats; and the exit
+code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``vnicaudit fleet notify``: tell channels what the newest audit brought up."""
+"""``vnicaudit fleet notify``: notify channels of new findings of the newest audit."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Options that commands share, and what they mean."""
+"""Options that commands share, and their meaning."""

@@ -1,4 +1,4 @@
-"""``--domain`` and ``--nic``: only what is named."""
+"""``--domain`` and ``--nic``: filters by name."""
 
 from __future__ import annotations
 

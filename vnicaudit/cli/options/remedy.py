@@ -1,4 +1,4 @@
-"""Options that apply, rollback and runs share, and what they mean for the remedy."""
+"""Options that apply, rollback and runs share, and their meaning for the remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standard error: what is told there is best effort, and never stops what is being done.
+"""Standard error: output there is best effort and never stops the work.
 
 The reader may have gone away (a pipe to ``tee``), have stopped reading (a pipe that is full, a
 terminal on which somebody pressed Ctrl-S), or be a terminal that hung up. A guest may be off at

@@ -1,5 +1,5 @@
-"""The files that ``vnicaudit plan`` writes: the plan, and what is planned for each project. None is
-written over anything else."""
+"""The files that ``vnicaudit plan`` writes: the plan, and a summary for each project. They never
+overwrite other files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The platforms there are: each is put together here, of what it reads, how what it declares is
-resolved, what its definitions are called, and how it is changed. The only place that knows them
-all."""
+"""All platforms, each assembled here from its readers, resolver, titles and writers. This is the
+only place that knows them all."""
 
 from __future__ import annotations
 

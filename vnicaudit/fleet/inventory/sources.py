@@ -1,8 +1,8 @@
 """Where an inventory comes from: each ``--inventory`` -> the hosts that it names.
 
-A file is known by its suffix, else by what stands in it: ``.toml`` and ``.yaml`` are ours or (YAML)
-Ansible's, a file whose first line is a URI is a list of them, others are Ansible's INI. Folders and
-programs are Ansible's alone.
+A file is recognised by its suffix, otherwise by its content: ``.toml`` and ``.yaml`` are ours or
+(YAML) Ansible's, a file whose first line is a URI is a list of them, others are Ansible's INI.
+Folders and programs are Ansible's alone.
 """
 
 from __future__ import annotations

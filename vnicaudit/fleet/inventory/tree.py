@@ -1,4 +1,4 @@
-"""A TOML or YAML file of an inventory as plain values, and the line where each stands."""
+"""A TOML or YAML file of an inventory as plain values, with the line of each."""
 
 from __future__ import annotations
 

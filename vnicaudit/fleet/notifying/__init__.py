@@ -1,1 +1,2 @@
-"""Tell others what is new: once for each finding, channel and day, with secrets by reference."""
+"""Notifications of new findings: once for each finding, channel and day, with secrets by
+reference."""

@@ -1,4 +1,4 @@
-"""Channels: who is told, in which form, and where the secrets for it are kept."""
+"""Channels: the recipient, the form of messages, and where the secrets are stored."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Tell channels what is new: claim, send, try again, and say how it went.
+"""Notify channels of new findings: claim, send, retry, and report the result.
 
-A claim comes before the message. One that certainly nobody got is taken back; one whose fate is
-unknown stays, so that a finding is told at most once a day.
+A claim comes before the message. A claim is withdrawn if the message certainly reached nobody; it
+stays if that is unknown, so that a finding is sent at most once a day.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One that writes definitions anew and says nothing of how its fixes are worded."""
+"""Fixes for an owner that rewrites definitions and has no wordings of its own."""
 
 from __future__ import annotations
 

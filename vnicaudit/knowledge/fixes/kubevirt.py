@@ -1,4 +1,4 @@
-"""KubeVirt: what a definition comes from is a manifest, or a hook sidecar.
+"""Fixes for KubeVirt: the source of a definition is a manifest, or a hook sidecar.
 
 Where the domain is in a manifest, and how a change of it takes effect, depends on the kind.
 """

@@ -1,5 +1,5 @@
-"""Nova: what a definition comes from is an image, a flavor, nova.conf, or what Nova keeps for the
-server.
+"""Fixes for Nova: the source of a definition is an image, a flavor, nova.conf, or Nova's record of
+the server.
 
 Sources: Nova 34.0.0, ``cmd/manage.py`` (``image_property set`` takes one server that is stopped or
 shelved, since 25.0; it can set a property and not remove one, so off is ``false``),

@@ -1,4 +1,4 @@
-"""oVirt: its engine writes the definition anew, and is the place to change it.
+"""Fixes for oVirt: its engine rewrites the definition, and is the place to change it.
 
 Source: oVirt's *Virtual Machine Management Guide*, "Edit Network Interface".
 """

@@ -1,4 +1,4 @@
-"""How it is said that a change may do harm."""
+"""The wording for a change that may do harm."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Names that were meant where another one is written.
+"""Suggestions for misspelt names.
 
-Two names are alike where one letter, or one word between underscores, is too much, missing,
-another one, or has changed places with the next. Told by what is left of each name without one of
-its letters or words, so that the cost of a name depends on its length alone, never on how many
-others there are: a file may have hundreds of thousands of names.
+Two names are alike where one letter, or one word between underscores, is too much, missing, another
+one, or has changed places with the next. Told by what is left of each name without one of its
+letters or words, so that the cost of a name depends on its length alone, never on how many others
+there are: a file may have hundreds of thousands of names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long a memory is asked where it seldom knows an answer."""
+"""A limit on lookups in a cache that seldom has an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kind of failure that an error of libvirt is: whether it is worth another try goes by that.
+"""The kind of failure behind a libvirt error, which decides whether a retry is worthwhile.
 
 libvirt's codes tell little (one for all errors of its transport, whatever ssh or GnuTLS said), so
 the message decides where they do not. Messages: libvirt 9.0's ``rpc/virnetsocket.c``,

@@ -1,4 +1,5 @@
-"""Files that nobody reads: copies of nova.conf that a package, an editor or an operator put aside.
+"""Copies of nova.conf that a package, an editor or an operator put aside, and that no service
+reads.
 
 oslo.config reads the files that it is told, by default ``nova.conf`` and ``nova-compute.conf``, and
 of a ``nova.conf.d`` those that end in ``.conf`` and do not begin with a dot (``_ConfigDirOpt``,

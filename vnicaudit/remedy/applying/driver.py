@@ -1,8 +1,9 @@
-"""The seam between runs and what they change: units of one kind, and the driver that changes them.
+"""The interface between runs and what they change: units of one kind, and the driver that changes
+them.
 
-A run knows units (``UnitRequest``), their lines in the journal, and the driver of their kind. What
-a unit is, how it is reached, what is remembered of it and what is done to it, its driver knows
-alone."""
+A run knows units (``UnitRequest``), their lines in the journal, and the driver of their kind. Only
+its driver knows what a unit is, how it is reached, what is recorded about it and how it is changed.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +28,15 @@ UnitT_contra = TypeVar("UnitT_contra", bound=Unit, contravariant=True)
 
 StateName = Literal["in-effect", "waiting", "differs", "gone", "moved", "unknown", "taken-back"]
 """``waiting``: defined, and not in effect until the guest is powered off and on. ``differs``: it is
-not what was planned, or the guest is not well with it. ``moved``: another place of the run has it.
+not as planned, or the guest has problems with it. ``moved``: it is now in another place of the run.
 ``taken-back``: by a later run."""
 
 
 class Prepared(NamedTuple):
-    """The prepared change of a unit. ``transaction``: all that its driver has to remember of it;
-    None: nothing is left to do. ``before`` and ``goal``: the texts concerned, stored in the run's
-    folder where ``keeps_texts`` is true. ``note``: a message to show when the unit is begun."""
+    """The prepared change of a unit. ``transaction``: everything that its driver has to record;
+    None: there is nothing left to do. ``before`` and ``goal``: the texts concerned, stored in the
+    run's folder where ``keeps_texts`` is true. ``note``: a message to show when work on the unit
+    starts."""
 
     transaction: Transaction | None
     before: bytes = b""
@@ -44,8 +46,8 @@ class Prepared(NamedTuple):
 
 
 class PrepareRequest(NamedTuple):
-    """The circumstances of preparing a unit. ``earlier``: earlier runs of the same plan, newest
-    first; ``past``: all recorded runs."""
+    """The context for preparing a unit. ``earlier``: earlier runs of the same plan, newest first;
+    ``past``: all recorded runs."""
 
     mode: Mode
     earlier: Callable[[], Sequence[PastRun]]
@@ -72,7 +74,7 @@ class UndoRequest(NamedTuple):
 
 
 class UnitState(NamedTuple):
-    """A unit, looked at after its run. ``unreachable``: its host or cloud could not be reached."""
+    """A unit, checked after its run. ``unreachable``: its host or cloud could not be reached."""
 
     name: str
     state: StateName
@@ -83,14 +85,16 @@ class UnitState(NamedTuple):
 
 class Driver(Protocol[UnitT_contra]):
     """Changes units of one kind, for one command. Every method raises ActionError with what failed:
-    SilentError where the other side stopped answering, GoneError where the unit is not there any
-    more; RefusedError with why nothing is begun."""
+    SilentError where the other side stopped answering, GoneError where the unit no longer exists;
+    RefusedError with the reason why nothing is started."""
 
     def check(self, unit: UnitRequest) -> None:
-        """Raises RefusedError for a unit whose place is not to be reached, before any is."""
+        """Raises RefusedError for a unit whose place must not be contacted; called before any
+        is."""
 
     def open(self, unit: UnitRequest) -> None:
-        """Reach its place, and keep other runs away from it. Raises TargetError, RefusedError."""
+        """Connect to its place, and lock it against other runs. Raises TargetError,
+        RefusedError."""
 
     def prepare(
         self,
@@ -98,23 +102,26 @@ class Driver(Protocol[UnitT_contra]):
         steps: tuple[UnitStep[UnitT_contra], ...],
         request: PrepareRequest,
     ) -> Prepared:
-        """The change that the steps make to the unit as it is now. Nothing is changed yet."""
+        """Returns the change that the steps make to the unit in its present state. Changes nothing
+        yet."""
 
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
-        """The change that undoes what a run did to the unit. Nothing is changed yet."""
+        """Returns the change that undoes a run's work on the unit. Changes nothing yet."""
 
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
-        """The change that restores what the run kept of the unit, whatever was done since."""
+        """Returns the change that restores what the run saved of the unit, whatever has happened
+        since."""
 
     def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
-        """True where the run left something that the unit can be restored from."""
+        """True where the run saved something to restore the unit from."""
 
     def forward(self, work: BegunUnit) -> Result:
-        """Bring it to its goal, or back to where it was: from wherever an earlier life of the
-        program left it."""
+        """Bring the unit to its goal, or back to its former state if that fails: from any point
+        where an interrupted run left it."""
 
     def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
-        """Bring it back to where it was, in the same way."""
+        """Bring the unit back to its former state, from any point where an interrupted run left
+        it."""
 
     def verify(self, unit: UnitRequest, begin: Begin, back: Mapping[str, str]) -> UnitState:
         """The state of the unit now. ``back``: MACs that were rolled back since -> the run that did
@@ -122,7 +129,7 @@ class Driver(Protocol[UnitT_contra]):
 
     def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
         """The result for a unit that no longer exists, worded for whoever reads the outcome.
-        ``begun``: the run had begun to change it; ``dry_run``: nothing was to be changed."""
+        ``begun``: the run had started to change it; ``dry_run``: nothing was to be changed."""
 
 
 def _anywhere(target: str) -> bool:
@@ -147,18 +154,19 @@ class Kind(msgspec.Struct, Generic[UnitT_co], frozen=True):
     driver: Callable[[Session], Driver[UnitT_co]]
     is_at: Callable[[str], bool] = _anywhere
     sources: bool = False
-    """Guests are made of them later, so that they go first, and nobody is interrupted for them."""
+    """Guests are created from them later, so they are changed first, and no guest is
+    interrupted."""
     is_text: bool = False
-    """They are written, and nothing that runs is concerned: ``next-boot`` is how, whatever the plan
-    says of it."""
+    """They are text and do not affect running guests: their mode is ``next-boot``, whatever the
+    plan says."""
     by_controller: bool = False
-    """They are changed on the controller that the user names: one, of one cloud."""
+    """They are changed on the controller that the user names: one controller, of one cloud."""
     exclusive_called: str = "group"
-    """What those have in common of which one is changed at a time (``UnitRequest.exclusive``)."""
+    """The word for a group whose members are changed one at a time (``UnitRequest.exclusive``)."""
     may_move: bool = False
-    """One that is gone may run elsewhere as it was."""
+    """A missing one may be running elsewhere, unchanged."""
     bench: bool = False
-    """``--bench`` measures those that run."""
+    """``--bench`` measures the running ones."""
     steps_called: str = ""
     """What steps on them are called where they cannot be measured, ``of a cloud``; empty: on units
     of that name."""

@@ -1,8 +1,8 @@
-"""A transport: how a command gets to where it runs, and its answer back.
+"""A transport: carries a command to the place where it runs, and its answer back.
 
 A file in ``transports/`` is one; its name is the scheme of its URLs. Those into containers are a
-table (``hosts.py``). Commands are short: what takes long is started by the supervisor
-(``session.py``) and asked for.
+table (``hosts.py``). Commands are short: the supervisor (``session.py``) starts long-running ones,
+and is polled for them.
 """
 
 from __future__ import annotations

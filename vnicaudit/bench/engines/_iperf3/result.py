@@ -1,4 +1,4 @@
-"""From what both ends said to what was measured: of one run, or of a search.
+"""The outputs of both ends -> the measured values, for one run or a search.
 
 The packet rate that UDP bears is a search (vnicaudit/bench/search.py) whose trials are short runs
 of iperf3, each with a server of its own.

@@ -1,4 +1,4 @@
-"""Whom packets are sent to: made out before anything is sent, so that nobody else gets them.
+"""The destination of packets, determined before anything is sent, so that nobody else gets them.
 
 pktgen writes frames of its own, past routes, neighbours and firewalls. So its destination is an
 address of the receiving end, on a link of the sender without a router in between, at the MAC of the

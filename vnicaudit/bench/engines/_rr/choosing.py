@@ -1,5 +1,5 @@
-"""Which program makes the requests of a workload: it is chosen once, before the first run, for both
-ends of every arm, and stands in the workload's options from then on.
+"""Chooses the program that makes the requests of a workload: once, before the first run, for both
+ends of every arm. The choice is recorded in the workload's options.
 
 With one connection a request takes tens of microseconds, of which the program in Python has a good
 part to itself. So there it is the one in C, where it can be compiled at both ends; else netperf,

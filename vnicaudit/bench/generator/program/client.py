@@ -1,4 +1,4 @@
-"""The client's end: says what is run, and prints what came of it."""
+"""The client's end: requests the runs, and prints the results."""
 
 import argparse
 import json

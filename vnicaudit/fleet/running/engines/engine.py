@@ -1,4 +1,4 @@
-"""The contract of an engine: one try of one host, wherever that is made."""
+"""The contract of an engine: one attempt to read one host, wherever that runs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ M = TypeVar("M")
 
 
 class ReadingEngine(Protocol[M]):
-    """Is asked by several threads at once."""
+    """Reads hosts; called by several threads at once."""
 
     def attempt(self, host: InventoryHost) -> list[M | ReadError]:
-        """All that one try brings before the host's deadline, and a LostRead where it failed.
-        Raises TargetError where no host can be read any more."""
+        """Everything that one attempt reads before the host's deadline, and a LostRead where it
+        failed. Raises TargetError where no further host can be read."""
 
     def slots(self, site: str) -> int:
-        """How many hosts of a site it can read at once now; 0: as many as it is asked for."""
+        """The number of hosts of a site that it can read at once now; 0: no limit."""
 
     def close(self) -> None:
-        """Let go of all that it holds; hosts that are being read are given up."""
+        """Release everything it holds; hosts that are being read are abandoned."""
