@@ -35,6 +35,21 @@ installed() { # installed PACKAGE: it, or what provides it (Debian 12 has QEMU's
     esac
 }
 
+# patiently COMMAND...: run it; a terminal sees meanwhile for how long it has been running
+patiently() {
+    if [ ! -t 2 ]; then "$@"; return; fi
+    (seconds=0; while sleep 1 && kill -0 $$ 2>/dev/null; do
+        seconds=$((seconds + 1))
+        printf '\r... %s s' "$seconds" >&2
+    done) &
+    ticker=$! code=0
+    "$@" || code=$?
+    kill "$ticker" 2>/dev/null || true
+    wait "$ticker" 2>/dev/null || true
+    printf '\r\033[K' >&2
+    return "$code"
+}
+
 # packages FILE: install what scripts/packages/FILE.apt or FILE.dnf lists and is missing
 packages() {
     list="$ROOT/scripts/packages/$1.$(family)"
@@ -46,14 +61,15 @@ packages() {
     done
     [ -n "$missing" ] || return 0
     say "about to install with $(family):$missing"
+    as_root true # sudo asks for its password now, and not beside the seconds
     # shellcheck disable=SC2086 # a list of words
     case $(family) in
         apt)
-            as_root apt-get -o DPkg::Lock::Timeout=600 update -qq
-            as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 \
+            patiently as_root apt-get -o DPkg::Lock::Timeout=600 update -qq
+            patiently as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 \
                 install -y -qq --no-install-recommends $missing >/dev/null
             ;;
-        dnf) as_root dnf install -y -q --setopt=install_weak_deps=False $missing ;;
+        dnf) patiently as_root dnf install -y -q --setopt=install_weak_deps=False $missing ;;
     esac
 }
 
@@ -87,8 +103,8 @@ environment() {
     if [ ! -x "$dir/bin/python" ] || [ "$(cat "$dir/.stamp" 2>/dev/null)" != "$stamp" ]; then
         say "making the virtual environment $dir with: $*"
         rm -rf "$dir"
-        "$(python)" -m venv "$dir"
-        "$dir/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+        patiently "$(python)" -m venv "$dir"
+        patiently "$dir/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
         printf '%s\n' "$stamp" > "$dir/.stamp"
     fi
 }

@@ -35,7 +35,7 @@ class Details {
     if (view === "findings") findings.sort((a, b) => (b === row) - (a === row));
     this.fill(this.title(subject, nic), [
       ...findings.map((finding) => this.finding(finding)),
-      ...(findings.length ? [] : [element("p", { className: "quiet" }, "No problem is known of this NIC.")]),
+      ...(findings.length ? [] : [element("p", { className: "quiet" }, "No known problem with this NIC.")]),
       ...(nic < 0 ? [] : this.chain(nic)), ...this.about(subject, nic, findings[0]), ...this.commands(subject, nic)]);
   }
 
@@ -72,7 +72,7 @@ class Details {
   finding(row) {
     const text = (id) => this.page.findings.field(id).text(row);
     const state = [text("state"), text("since") && `first seen ${text("since").slice(0, 10)}`].filter(Boolean).join(", ");
-    const safety = { unsafe: "needs a second look", safe: "safe for this guest" }[text("safe")] || "";
+    const safety = { unsafe: "needs review", safe: "safe for this guest" }[text("safe")] || "";
     const about = [text("rule"), text("title"), `confidence ${text("confidence")}`, state].filter(Boolean).join(" \u00b7 ");
     return element("div", { className: "one" },
       element("h3", {}, element("span", { className: severityStyle(text("severity")) }, text("severity")), ` ${text("message")}`),
@@ -89,7 +89,7 @@ class Details {
       return element("tr", {}, element("th", { scope: "row" }, FACT_LABELS[name]), element("td", {}, declared || "\u2013"),
         element("td", { className: declared && declared !== effective ? "differs" : "" }, effective === "-" ? "\u2013" : effective), element("td", { className: "quiet" }, reason));
     });
-    const heads = ["", "Declared", "In effect", "Because"].map((head) => element(head ? "th" : "td", head ? { scope: "col" } : {}, head));
+    const heads = ["", "Declared", "In effect", "Reason"].map((head) => element(head ? "th" : "td", head ? { scope: "col" } : {}, head));
     const table = element("table", { className: "chain" }, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
     return [element("h3", {}, "Declared and in effect"), table];
   }
@@ -124,7 +124,7 @@ class Details {
     const value = (id) => { const column = data.subject[id]; return column.value(column.codes ? column.codes[subject] : subject); };
     const which = `${target(value("target"))} --domain=${shellWord(value("name"))}`;
     const mac = data.nic.mac.isNone(nic) ? "" : ` --nic=${data.nic.mac.value(nic)}`;
-    return [element("h3", {}, "Look closer, or plan the change"),
+    return [element("h3", {}, "Explain it, or plan the change"),
       this.copy(`vnicaudit explain ${which} --nic=${data.nic.index.numbers[nic]}`, "command"),
       this.copy(`vnicaudit plan ${which}${mac} -o plan.json`, "command")];
   }

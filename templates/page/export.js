@@ -25,7 +25,7 @@ function saveCsv(table, rows, name) {
 /** The rows as a plain table for paper: the first of them where there are many. */
 function fillPrint(place, grid, caption) {
   const fields = grid.columns.map((column) => grid.table.field(column.id));
-  const more = grid.rows.length > PRINTED ? `; the first ${PRINTED} of ${grid.rows.length.toLocaleString("en")}, all of them with Save as CSV` : "";
+  const more = grid.rows.length > PRINTED ? `; the first ${PRINTED} of ${grid.rows.length.toLocaleString("en")}: Save as CSV has all of them` : "";
   const head = element("tr", {}, ...fields.map((field) => element("th", { scope: "col" }, field.label)));
   const rows = Array.from(grid.rows.subarray(0, PRINTED), (row) =>
     element("tr", {}, ...fields.map((field) => element("td", {}, field.text(row)))));

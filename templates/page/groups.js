@@ -57,7 +57,7 @@ function groupTable(data, links, id, label, { names, used, groupOf, counts }) {
 /** The groups that are in use, as a table. */
 function smaller(rows, names, sums, id, label) {
   const title = new TextColumn(null);
-  title.split = Array.from(rows, (at) => names[at] || "(not known)");
+  title.split = Array.from(rows, (at) => names[at] || "(unknown)");
   const labels = { nics: "NICs", slow: "Slow NICs", affected: "NICs with a problem", problems: "Problems", error: "error",
     high: "high", medium: "medium", low: "low", info: "info" };
   const fields = Object.entries(labels).map(([name, text]) =>
@@ -81,7 +81,7 @@ function hostGroups(data, links) {
   const texts = (values) => Object.assign(new TextColumn(null), { split: values });
   const site = table.names.map((name) => hosts.get(name)?.site || "");
   const why = table.names.map((name) => hosts.get(name)?.error || "");
-  for (const [id, label, values] of [["status", "Reading", table.names.map(of)], ["site", "Site", site], ["why", "Because", why]]) {
+  for (const [id, label, values] of [["status", "Reading", table.names.map(of)], ["site", "Site", site], ["why", "Reason", why]]) {
     table.fields.set(id, Object.assign(new Field(id, label, texts(values)), { size: table.size }));
     table.searched.push(table.field(id));
   }
@@ -116,7 +116,7 @@ function ruleTable(data, sums, worst) {
     new Field("severity", "Severity", worstColumn),
     new Field("rule", "Rule", texts((id) => id)),
     new Field("title", "Problem", texts((id) => (rules[id] ? rules[id].name : id))),
-    new Field("summary", "In words", texts((id) => (rules[id] ? rules[id].summary : ""))),
+    new Field("summary", "Summary", texts((id) => (rules[id] ? rules[id].summary : ""))),
     new Field("problems", "Problems", numbers(sums.problems)),
     new Field("nics", "NICs", numbers(sums.nics)),
     new Field("hosts", "Hosts", numbers(sums.hosts)),

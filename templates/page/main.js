@@ -105,7 +105,7 @@ class Page {
     byId("selects").replaceChildren(...listed.map((id) => this.choice(id)).filter(Boolean));
     const others = Object.entries(chosen).filter(([id]) => !listed.includes(id) || !this.choiceOf(id));
     byId("chips").replaceChildren(...others.map(([id, value]) => {
-      const label = `${this.choiceField(id)?.label ?? id}: ${value || "not known"}`;
+      const label = `${this.choiceField(id)?.label ?? id}: ${value || "unknown"}`;
       const button = element("button", { type: "button", "aria-label": `Remove the filter ${label}`, title: "Remove this filter" }, `${label} \u00d7`);
       button.addEventListener("click", () => this.choose(id, null));
       return button;

@@ -17,6 +17,10 @@ from vnicaudit.base.wording import told_apart
         ([("web", "kvm1", "1"), ("web", "kvm1", "1")], ["web", "web"]),
         ([("web", "", "1"), ("web", "a.xml", "1")], ["web", "web (a.xml)"]),
         ([("a.xml", "a.xml"), ("a.xml", "b.xml")], ["a.xml", "a.xml (b.xml)"]),
+        (
+            [("web", "a.xml", "1"), ("web", "a.xml", "9"), ("web", "b.xml", "1")],
+            ["web (a.xml, 1)", "web (a.xml, 9)", "web (b.xml)"],
+        ),
         ([], []),
     ],
 )

@@ -130,6 +130,7 @@ def test_no_baseline_of_some_findings(guests: Path, option: str, tmp_path: Path)
         (["audut"], "did you mean 'audit'?"),
         (["fleet", "audut"], "did you mean 'audit'?"),
         (["audit", ".", "--severity", "hihg"], "did you mean 'high'?"),
+        (["rules", "VNC001"], "did you mean 'VNIC001'?"),
         (["audit", ".", "--format", "jsn"], "Did you mean 'json'?"),
         (["plan", "{guests}", "--domain", "vm-00000"], "did you mean 'vm-0"),
         (["nics", "{guests}", "--domain", "vm-0000"], "did you mean 'vm-0"),

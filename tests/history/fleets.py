@@ -24,10 +24,10 @@ ON_DOMAINS = "TEST04"
 
 class TestNic(msgspec.Struct, frozen=True):
     """A NIC, the rules that find something, those of them that are accepted, and the rules that
-    cannot be judged."""
+    cannot be judged. ``mac`` None: it has no address."""
 
     __test__ = False
-    mac: str
+    mac: str | None
     model: str = "virtio"
     found: frozenset[str] = frozenset()
     accepted: frozenset[str] = frozenset()
@@ -54,9 +54,9 @@ class TestDomain(msgspec.Struct, frozen=True):
         return f"vm{self.number}"
 
 
-def fingerprint(rule: str, domain: TestDomain, mac: str = "") -> str:
-    """As the audit makes it."""
-    return digest(rule, domain.uuid, mac)
+def fingerprint(rule: str, domain: TestDomain, mac: str | None = "", index: int = 0) -> str:
+    """As the audit makes it; ``index`` counts for a NIC without an address."""
+    return digest(rule, domain.uuid, f"#{index}" if mac is None else mac)
 
 
 def host(name: str, site: str = "") -> InventoryHost:
@@ -75,7 +75,7 @@ def audited(one: TestDomain, target: str, rules: Iterable[str]) -> Audited:
                 skipped.append(Skipped(rule, about, "what runs"))
             elif rule in nic.found:
                 message = f"{nic.model} is slow"
-                made = _finding(rule, about, message, place, fingerprint(rule, one, nic.mac))
+                made = _finding(rule, about, message, place, fingerprint(rule, one, nic.mac, index))
                 if rule in nic.accepted:
                     suppressed.append(Suppressed(made, "agreed", "vnicaudit.toml"))
                 else:

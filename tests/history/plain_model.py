@@ -152,7 +152,7 @@ class PlainHistory:
         return one.opened == self.number
 
     def _origin(self, made: Interval, before: list[Interval]) -> None:
-        last = before[-1]
+        last = max(before, key=lambda each: (each.closed or 0, each.closed_as or ""))
         made.first_seen = min(each.first_seen for each in before)
         made.reopened = last.reopened
         if any(_is_elsewhere(made.host, each, self.number) for each in before):
@@ -200,12 +200,13 @@ class PlainHistory:
 
     def _mark_moves(self) -> None:
         marks = {f.mark for f in self.findings if self._arrived(f)}
-        macs = {n.mac for n in self.nics if self._arrived(n)}
+        nics = Counter((n.uuid, n.mac) for n in self.nics if self._arrived(n))
         for finding in self.findings:
             if finding.mark in marks and self._left(finding):
                 finding.closed_as = "moved"
         for nic in self.nics:
-            if nic.mac in macs and self._left(nic):
+            if nics[(nic.uuid, nic.mac)] and self._left(nic):
+                nics[(nic.uuid, nic.mac)] -= 1
                 nic.closed_as = "moved"
         for one in self.findings:
             if one.closed == self.number and one.closed_as in ("fixed", "gone"):
@@ -253,7 +254,7 @@ class PlainHistory:
 def _is_elsewhere(host: str, one: Interval | NicInterval, number: int) -> bool:
     if one.host == host:
         return False
-    return one.closed is None or (one.closed, one.closed_as) == (number, "gone")
+    return one.closed is None or (one.closed == number and one.closed_as != "fixed")
 
 
 def came_up(one: HostReading) -> list[tuple[str, str, str, str | None, str, bool]]:

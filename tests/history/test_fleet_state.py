@@ -122,11 +122,12 @@ def test_a_host_whose_reading_is_not_kept_has_what_the_history_knows(history: Hi
     history.store(audit("a1", 1, (A,)), [one])
     with history.fleet_state() as state:
         ((known_host, findings),) = state.open_on(state.hosts())
-        made = merged_reading(known_host, findings, None, lambda: state.nics(known_host))
-        kept = merged_reading(known_host, findings, one, lambda: pytest.fail("all is kept"))
+        ((_same, nics),) = state.nics_on([known_host])
+        made = merged_reading(known_host, findings, None, nics)
+        kept = merged_reading(known_host, findings, one, nics)
         (found,) = findings
         changes = replace(found, field="model", old="e1000", new="virtio", safe=True)
-        worded = merged_reading(known_host, [changes], None, lambda: state.nics(known_host))
+        worded = merged_reading(known_host, [changes], None, nics)
     assert worded.audited[0].findings[0].fix == (
         "Set <model type='virtio'/> (virsh edit), then power the guest off and on. "
         "`vnicaudit rules TEST01` says more."
@@ -150,7 +151,8 @@ def test_a_part_that_was_not_read_stays_beside_what_was(history: History) -> Non
     history.store(audit("a2", 2, (A,)), [part])
     with history.fleet_state() as state:
         ((known_host, findings),) = state.open_on(state.hosts())
-        made = merged_reading(known_host, findings, part, lambda: state.nics(known_host))
+        ((_same, nics),) = state.nics_on([known_host])
+        made = merged_reading(known_host, findings, part, nics)
     assert {one.fingerprint: one.state for one in findings} == {
         mark(1, 1): "known", mark(1, 2): "not looked at",
     }  # fmt: skip

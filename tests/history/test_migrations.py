@@ -69,7 +69,7 @@ def check_data(place: HistoryPlace) -> None:
         assert [one.id[:8] for one in status.audits] == ["20260103", "20260102", "20260101"]
         assert (status.tables, status.hosts) == (migrating.NEWEST, 2)
         drift = history.drift("2026-01-02", "2026-01-04")
-        assert {one.state for one in drift.findings} == {"gone", "returned"}
+        assert {(one.state, one.host) for one in drift.findings} == {("moved", "kvm2")}
         with history.database.reading() as connection:
             for view in VIEWS:
                 connection.exec_driver_sql(f"SELECT * FROM {view.name}").fetchall()

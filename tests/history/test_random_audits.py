@@ -38,7 +38,7 @@ class Fleet:
         found = self.random.random() < 0.3
         self.guests[name].append(TestDomain(self._count, nics, found))
 
-    def _nic(self, mac: str) -> TestNic:
+    def _nic(self, mac: str | None) -> TestNic:
         found = self._some(0.4)
         accepted = frozenset(one for one in found if self.random.random() < 0.15)
         return TestNic(mac, self.random.choice(MODELS), found, accepted, self._some(0.1))

@@ -20,6 +20,10 @@ from tests.rig.process import wait_for
 
 TENANT = {**CREDENTIALS, "OS_USERNAME": "tenant", "OS_PROJECT_NAME": "tenant"}
 """Credentials of a user who has one project, and no more rights than anybody in it."""
+_LONGEST = 900
+"""Seconds for a program that an operator runs: they end a test that hangs."""
+_PATIENT = {"VNICAUDIT_DEADLINE": "120"}
+"""An answer of Nova beside emulated guests may take longer than the product waits by itself."""
 _NOT_INSIDE = re.compile(r"VNICAUDIT_.*|.*_proxy", re.IGNORECASE)
 
 
@@ -47,7 +51,7 @@ class Cloud:
         return f"test-{os.getpid()}-{next(self._numbers)}"
 
     def run(
-        self, *argv: str | Path, env: Mapping[str, str] | None = None, timeout: float = 300
+        self, *argv: str | Path, env: Mapping[str, str] | None = None, timeout: float = _LONGEST
     ) -> subprocess.CompletedProcess[str]:
         """How a program ended that an operator runs on the cloud's machine, as administrator.
 
@@ -58,10 +62,10 @@ class Cloud:
         )
 
     def vnicaudit(
-        self, *arguments: str | Path, env: Mapping[str, str] | None = None, timeout: float = 300
+        self, *words: str | Path, env: Mapping[str, str] | None = None, timeout: float = _LONGEST
     ) -> subprocess.CompletedProcess[str]:
         """Run ``vnicaudit`` there: targets openstack:envvars, openstack:admin, openstack:tenant."""
-        return self.run(sys.executable, SCRIPT, *arguments, env=env, timeout=timeout)
+        return self.run(sys.executable, SCRIPT, *words, env=env, timeout=timeout)
 
     def nova_manage(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run ``nova-manage`` there."""
@@ -113,7 +117,7 @@ class Cloud:
         kept = {k: v for k, v in os.environ.items() if not _NOT_INSIDE.fullmatch(k)}
         ours, nova = Path(sys.executable).parent, self.machine.nova
         path = f"{ours}:{os.environ['PATH']}:{nova}/bin:{self.machine.packages}/bin"
-        return {**kept, **CREDENTIALS, "PATH": path, "COLUMNS": "100"}
+        return {**kept, **CREDENTIALS, "PATH": path, "COLUMNS": "100", **_PATIENT}
 
 
 def wait_for_service(cloud: Cloud, host: str) -> None:

@@ -57,7 +57,7 @@ def start_all(machine: Machine) -> None:
 def wait_for_host(machine: Machine) -> None:
     """Wait until a server can be made: Nova has a host for it, Neutron an agent there."""
     api = Api(machine.namespaces, CREDENTIALS)
-    wait_for(lambda: list(api.compute.hypervisors()), "Nova has a hypervisor", seconds=180)
+    wait_for(lambda: list(api.compute.hypervisors()), "Nova has a hypervisor")
     wait_for(lambda: list(api.network.agents(host="cmp1")), "Neutron has an agent")
 
 

@@ -19,7 +19,7 @@ from tests.openstack.cloud import Cloud
 from tests.openstack.places import Fault, Order, Passed
 from tests.openstack.remedy import child_of
 
-_SECONDS = 600
+_SECONDS = 1200
 
 
 class Did(NamedTuple):

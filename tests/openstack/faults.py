@@ -24,7 +24,7 @@ from tests.openstack.proxy import TROUBLES, Trouble
 from tests.openstack.running import running_cloud
 from tests.rig.process import log, wait_for
 
-_SECONDS = 600
+_SECONDS = 1200
 _WRONG = ("fails", "dies", "loses", "late")
 """What testbed/nova-manage.sh does wrong."""
 

@@ -134,7 +134,7 @@ class Fleet:
         program = f"bash {TESTBED}/nova-manage.sh {manage} {self.token}"
         return [
             "--yes", "--mode", "restart", "--canary", "0", "--batch", "9", "--max-failures", "9",
-            "--guest-deadline", "120", "--deadline", "10", "--state", self._state,
+            "--guest-deadline", "300", "--deadline", "60", "--state", self._state,
             "--nova-manage", "local", *(("--nova-manage-command", program) if manage else ()),
         ]  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.openstack.api import Api
 from tests.openstack.machine import TESTBED
+from tests.rig.domain_xml import QUICK
 from tests.rig.errors import RigError
 from tests.rig.images import guest_image
 
@@ -17,7 +18,7 @@ FLAVORS = {"m1": 1, "m2": 2}
 """Flavors of 256 MiB -> vCPUs."""
 FIRST_PROGRAM = TESTBED / "nics.sh"
 # The kernel's command line: what guests say goes to the console Nova reads.
-_COMMAND_LINE = f"console=ttyS0 quiet mitigations=off rig.noagent rdinit=/{FIRST_PROGRAM.name}"
+_COMMAND_LINE = " ".join((*QUICK["x86_64"], "rig.noagent", f"rdinit=/{FIRST_PROGRAM.name}"))
 # Nobody hears the power button.
 _NO_GUEST = {"os_shutdown_timeout": "1"}
 

@@ -77,3 +77,5 @@ def _link(place: Path) -> None:
             raise Missing(f"{_DEBIAN / pattern} is missing; see scripts/packages/openstack.apt")
         for path in found:
             (packages / path.name).symlink_to(path)
+    # each program imports thousands of modules: the garbage collector looks through them in vain
+    (packages / "collect-seldom.pth").write_text("import gc; gc.set_threshold(50_000, 20, 50)\n")

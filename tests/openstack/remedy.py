@@ -18,7 +18,7 @@ from tests.rig.process import log, wait_for
 
 TARGET = "openstack:admin"
 _HERE = ("--nova-manage", "local")
-_SECONDS = 600
+_SECONDS = 1200
 
 
 class Remedy:

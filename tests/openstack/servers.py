@@ -15,7 +15,7 @@ from tests.rig.process import wait_for
 if TYPE_CHECKING:
     from tests.openstack.cloud import Cloud
 
-_SECONDS = 180
+_SECONDS = 600
 _PAUSE = 0.3
 """Seconds more between two questions to Nova, which asks Keystone and Neutron for each answer."""
 _NIC = re.compile(r"^NIC mac=(\S+) driver=(\S+) queues=(\d+)", re.MULTILINE)

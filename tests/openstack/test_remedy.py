@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -59,7 +60,9 @@ def test_there_and_back(remedy: Remedy, server: ServerFactory) -> None:
     assert one.model() == "rtl8139"
     plan = remedy.plan(one.id)
 
+    began = time.monotonic()
     said = remedy.apply(plan, "--libvirt-of-host", "qemu:///system")
+    took = time.monotonic() - began
     assert f"{one.name}: setting hw_vif_model=virtio" in said
     unit = remedy.last()
     assert (unit["outcome"], unit["kind"], unit["uuid"]) == ("applied", "server", one.id)
@@ -67,7 +70,7 @@ def test_there_and_back(remedy: Remedy, server: ServerFactory) -> None:
     assert {name: found[name] for name in ("server", "kept", "ports", "device", "traffic")} == (
         dict.fromkeys(("server", "kept", "ports", "device", "traffic"), "ok")
     )
-    assert 1 < unit["downtime"] < 120
+    assert 1 < unit["downtime"] < took
     assert (one.model(), kept(one)) == ("virtio", "virtio")
     assert [nic.driver for nic in one.nics()] == ["virtio_net"]
 

@@ -48,7 +48,7 @@ Who says what
   network  qemu:///system
     not known: needs a live libvirt connection
   live definition  qemu:///system
-    says nothing of it
+    does not mention it
   QEMU command line  /proc/4711/cmdline
     model  rtl8139  ← wins: it is what runs
 

@@ -110,6 +110,13 @@ def profile(folder: Path, *parts: str, head: str = HEAD) -> str:
     return str(path)
 
 
+def counted(result: dict[str, Any]) -> bool:
+    """Whether there are runs that count of each workload in each arm. One that a busy machine began
+    too late, or cut short, does not, and is repeated."""
+    every = {(one["workload"], one["arm"]) for one in result["samples"]}
+    return every == {(one["workload"], one["arm"]) for one in result["samples"] if one["valid"]}
+
+
 def medians(result: dict[str, Any], arm: str) -> dict[tuple[str, str], float]:
     """(workload, metric) -> median of the runs that count."""
     values: dict[tuple[str, str], list[float]] = {}

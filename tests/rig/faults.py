@@ -308,7 +308,7 @@ def firmware_guest(hypervisor: Hypervisor, *, on: bool) -> Iterator[Guest]:
 @contextmanager
 def real_guest(hypervisor: Hypervisor) -> Iterator[Guest]:
     """A guest that has booted and answers DNS."""
-    with GuestFactory(hypervisor, "x86_64", "pc")(Nic("e1000", mac=MAC)) as guest:
+    with GuestFactory(hypervisor, "x86_64", "pc")(Nic("e1000", mac=MAC), once=True) as guest:
         guest.wait_for_dns()
         yield guest
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +13,9 @@ from tests.rig.hypervisor import Hypervisor, running_hypervisor
 from tests.rig.l1 import L1, bring_up, start_l2_guests
 from tests.rig.l2 import L2Factory
 from tests.rig.process import require
+
+if TYPE_CHECKING:
+    from tests.rig.unwilling_guests import Cases
 
 
 @contextmanager
@@ -43,6 +47,19 @@ def s390x_guest(hypervisor: Hypervisor) -> GuestFactory:
     with _missing_is_not_run():
         require("qemu-system-s390x")
         return GuestFactory(hypervisor, "s390x", "s390-ccw-virtio")
+
+
+@pytest.fixture(scope="session")
+def unwilling(
+    x86_guest: GuestFactory, tmp_path_factory: pytest.TempPathFactory
+) -> "Iterator[Cases]":
+    """Guests that are waited for in vain, under way from the first test that asks for them on."""
+    # imported here: the plugin is loaded by suites that have no use for it
+    from tests.rig.remedy import Remedy
+    from tests.rig.unwilling_guests import under_way
+
+    with under_way(x86_guest, lambda: Remedy(tmp_path_factory.mktemp("remedy"))) as cases:
+        yield cases
 
 
 @pytest.fixture(scope="session")

@@ -189,8 +189,11 @@ class GuestFactory:
         boot: bool = True,
         manners: Manners = AS_USUAL,
         pieces: Pieces = NOTHING_MORE,
+        python: bool = False,
+        once: bool = False,
     ) -> Guest:
-        """A guest with these NICs and an address: up, or only defined."""
+        """A guest with these NICs and an address: up, or only defined. ``python``: it has one.
+        ``once``: no other test wants its like, so it is not saved."""
         definition = Definition(
             name="",
             bridge=self._hypervisor.bridge,
@@ -198,7 +201,7 @@ class GuestFactory:
             arch=self._arch,
             machine=machine or self._machine,
             vcpus=vcpus,
-            image=self._image,
+            image=guest_image(self._arch, python=python) if python else self._image,
             gateway=self._hypervisor.gateway,
             manners=manners,
             pieces=pieces,
@@ -207,18 +210,18 @@ class GuestFactory:
             return Guest(self._hypervisor, self._named(definition))
         saved = self._saved.get(definition)
         if saved is None or self._exists(saved.definition.name):
-            return self._booted(definition)
+            return self._booted(definition, once=once)
         guest = Guest(self._hypervisor, saved.definition, saved.xml)
         guest.restore(saved)
         return guest
 
-    def _booted(self, definition: Definition) -> Guest:
+    def _booted(self, definition: Definition, *, once: bool) -> Guest:
         """A guest that was booted just now. The first of its kind is saved, and goes on from there
         as those will that come after it."""
         guest = Guest(self._hypervisor, self._named(definition))
         guest.boot()
         # whether one without an agent is up is known from its first words alone
-        if guest.has_agent and definition not in self._saved:
+        if guest.has_agent and not once and definition not in self._saved:
             self._saved[definition] = guest.save(self._hypervisor.folder / f"{guest.name}.saved")
             guest.restore(self._saved[definition])
         return guest

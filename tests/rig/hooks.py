@@ -36,7 +36,7 @@ PLACES = (
 )  # fmt: skip
 """Of a line of the journal, a file in the state folder, a call that changes a domain."""
 _CALLS = ("define", "shut_down", "power_off", "start", "detach", "attach")
-_LONGEST = 300.0
+_LONGEST = 900.0
 _PRELOADED = (
     "__main__",
     "tests.rig.hooks", "vnicaudit.cli.remedy.apply", "vnicaudit.cli.remedy.run_output",

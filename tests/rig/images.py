@@ -20,10 +20,10 @@ class GuestImage:
     disk: Path | None = None
 
 
-def guest_image(arch: str) -> GuestImage:
-    """The small guest, with a guest agent, for x86_64 or s390x."""
+def guest_image(arch: str, *, python: bool = False) -> GuestImage:
+    """The small guest, with a guest agent, for x86_64 or s390x; on x86_64 it may have a Python."""
     folder = _guest_folder(arch)
-    return GuestImage(folder / "image", folder / "initrd")
+    return GuestImage(folder / "image", folder / ("initrd-python" if python else "initrd"))
 
 
 def l1_image() -> GuestImage:

@@ -18,11 +18,13 @@ FILES = Path(__file__).parent / "files"
 class Recipe:
     """What goes into a guest of one architecture.
 
-    `disk_modules` are loaded only to hand over to a system on a disk; `python`: it has one.
+    `modules` are loaded always, `nics` where there is such a NIC when it boots, `disk_modules` to
+    hand over to a system on a disk; `python`: there is one for guests that want it.
     """
 
     debian_name: str
     modules: tuple[str, ...]
+    nics: tuple[str, ...] = ()
     disk_modules: tuple[str, ...] = ()
     python: bool = False
 
@@ -40,7 +42,8 @@ _POWER_BUTTON = ("button", "evdev")
 RECIPES = {
     "x86_64": Recipe(
         "amd64",
-        modules=("virtio_net", "virtio_console", *_LEGACY_NICS, *_POWER_BUTTON),
+        modules=("virtio_net", "virtio_console", *_POWER_BUTTON),
+        nics=_LEGACY_NICS,
         # crc32c_generic: ext4 asks for it at mount time, without a dependency modprobe could see
         disk_modules=("crc32c_generic", "ext4", "virtio_blk"),
         python=True,
@@ -50,6 +53,7 @@ RECIPES = {
 
 FILES_IN_PLACE = {
     "guest-init.sh": "init",
+    "guest-drivers.sh": "usr/sbin/drivers",
     "guest-shutdown.sh": "usr/sbin/shutdown",
     "nsd.conf": "etc/nsd.conf",
     "rig.test.zone": "etc/rig.test.zone",
@@ -66,7 +70,8 @@ def sources(arch: str) -> Iterator[Path | str]:
 
 
 def build(arch: str, folder: Path) -> None:
-    """Fill a folder with `kernel/` (an unpacked kernel), and `image` and `initrd` to boot."""
+    """Fill a folder with `kernel/` (an unpacked kernel), `image` and `initrd` to boot, and
+    `initrd-python` for guests that are to have one: a third more to unpack."""
     for suite in SUITES[:-1]:
         try:
             return _build(RECIPES[arch], folder, suite)
@@ -86,10 +91,11 @@ def _build(recipe: Recipe, folder: Path, suite: str) -> None:
     archive.unpack_with_dependencies([*PACKAGES, *more], tree)
     _skeleton(root)
     programs.copy_programs(PROGRAMS, tree, root, plugins=PLUGINS)
-    if recipe.python:
-        python.copy_python(tree, root)
     _settle(root, recipe, unpacked)
     _pack(root, folder / "initrd")
+    if recipe.python:
+        python.copy_python(tree, root)
+        _pack(root, folder / "initrd-python")
     process.run("rm", "-r", work)
 
 
@@ -101,7 +107,7 @@ def _skeleton(root: Path) -> None:
 
 
 def _settle(root: Path, recipe: Recipe, unpacked: Kernel) -> None:
-    unpacked.copy_modules(recipe.modules + recipe.disk_modules, root)
+    unpacked.copy_modules(recipe.modules + recipe.nics + recipe.disk_modules, root)
     for name, place in FILES_IN_PLACE.items():
         shutil.copy(FILES / name, root / place)
         (root / place).chmod(0o755)

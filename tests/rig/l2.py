@@ -60,7 +60,7 @@ class L2(Inside):
         """Wait until the guest agent answers."""
         self._ask("wait", self.name, BOOT_SECONDS).output()
 
-    def run(self, argv: Sequence[str], *, timeout: float = 120) -> Ran:
+    def run(self, argv: Sequence[str], *, timeout: float = 600) -> Ran:
         ended = json.loads(self._ask("run", self.name, timeout, *argv).output())
         return Ran(tuple(ended["argv"]), ended["exit_code"], ended["stdout"], ended["stderr"])
 

@@ -32,7 +32,8 @@ def put_product(l1: L1) -> None:
     small guest has the Python that L1 has."""
     with TemporaryDirectory() as folder:
         root = Path(folder)
-        run("sh", "-c", 'cpio -idm --quiet <"$1"', "sh", guest_image("x86_64").initrd, cwd=root)
+        initrd = guest_image("x86_64", python=True).initrd
+        run("sh", "-c", 'cpio -idm --quiet <"$1"', "sh", initrd, cwd=root)
         source = root / IN_L1.lstrip("/") / "vnicaudit"
         shutil.copytree(ROOT / "vnicaudit", source, ignore=shutil.ignore_patterns("__pycache__"))
         words = ("python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")

@@ -13,6 +13,7 @@ from tests.rig.domain_xml import Definition, Nic, Pieces
 from tests.rig.images import GuestImage
 from tests.rig.l1 import BRIDGE, L1, RUN, VhostFacts
 from tests.rig.l2 import L2, NETWORK
+from tests.rig.process import PATIENCE
 from tests.rig.product import run_in_l1
 from tests.rig.remedy import SYSTEM
 
@@ -29,9 +30,11 @@ done
 """
 _IMAGE = GuestImage(Path("/srv/guest/image"), Path("/srv/guest/initrd"))
 _FIRST_ADDRESS = 100  # those of l2.py begin at 2
-_PATIENCE = 900
+_PATIENCE = 1500
 _DEADLINE = ("--deadline", "300")
 """For one answer of a libvirt whose machine is emulated, by one that is busy."""
+_GUEST = ("--guest-deadline", "1200")
+"""For a guest there that boots beside an OpenStack: nine minutes were seen."""
 
 
 class RemedyInL1:
@@ -56,11 +59,12 @@ class RemedyInL1:
     def apply(self, plan: "PlanInL1", *options: str) -> Ran:
         """How ``apply PLAN --yes`` ended."""
         words = ("--yes", "--state", self.state, *_DEADLINE)
-        return self._do("apply", plan.path, *words, *options)
+        return self._do("apply", plan.path, *words, *_GUEST, *options)
 
     def rollback(self, run: str) -> Ran:
         """How ``rollback RUN --yes`` ended."""
-        return self._do("rollback", run, "--yes", "--state", self.state, *_DEADLINE)
+        words = ("--yes", "--state", self.state, *_DEADLINE)
+        return self._do("rollback", run, *words, *_GUEST)
 
     def last(self) -> dict[str, Any]:
         """The newest run's only domain, and the run's id in it as ``run``."""
@@ -168,7 +172,7 @@ def look(guest: L2, first: str, second: str, tap: str) -> Seen:
         vhost=guest.l1.vhost_facts(guest.name),
         headers={mac: has_headers(guest.l1, found) for mac, found in taps.items() if found},
         drivers=drivers(guest),
-        dns=guest.answers_dns(seconds=60),
+        dns=guest.answers_dns(seconds=PATIENCE),
         pinged=_pinged(guest.l1, second, tap),
     )
 
@@ -199,5 +203,5 @@ def _tap(element: str) -> str | None:
 
 def _pinged(l1: L1, mac: str, tap: str) -> bool:
     """Whether the guest answers by that NIC, which may have no carrier at first."""
-    ping = ["busybox", "ping", "-6", "-c", "1", "-w", "60", f"{link_local(mac)}%{tap}"]
+    ping = ["busybox", "ping", "-6", "-c", "1", "-w", str(PATIENCE), f"{link_local(mac)}%{tap}"]
     return l1.run(ping).exit_code == 0

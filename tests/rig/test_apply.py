@@ -38,7 +38,7 @@ def test_next_boot_then_restart_and_back(
         assert remedy.last()["outcome"] == "applied"
         assert "<model type='virtio'/>" in definition(guest)
         assert guest.pid == pid
-        assert guest.answers_dns()
+        guest.wait_for_dns()
 
         remedy.apply(plan, "--mode", "restart")
         unit = remedy.last()

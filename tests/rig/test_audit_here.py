@@ -24,7 +24,7 @@ def legacy(x86_guest: GuestFactory) -> Iterator[Guest]:
 def tuned(x86_guest: GuestFactory) -> Iterator[Guest]:
     driver = "<driver name='vhost' queues='2' rx_queue_size='512'/>"
     nic = Nic("virtio", mac="52:54:00:ab:01:02", extra=driver)
-    with x86_guest(nic, machine="q35", vcpus=2) as guest:
+    with x86_guest(nic, machine="q35", vcpus=2, once=True) as guest:
         yield guest
 
 

@@ -113,10 +113,11 @@ def test_virtio_is_measured_beside_e1000_and_then_taken(
         assert macs(guest) == 1
         assert network(guest) == had
         assert not list((remedy.state / "shadows").iterdir())
-        # a machine that is busy otherwise takes an emulated guest a second
-        assert max(gaps) < 2, f"{said}\nsilent for {max(gaps):.1f} s before the cut-over"
+        # a busy machine silences an emulated guest for a second or two; a shadow in its way would
+        # for as long as it is there, the time of the killed command included
+        assert max(gaps) < 10, f"{said}\nsilent for {max(gaps):.1f} s before the cut-over"
         result = shown(remedy)
         assert result["run"]["design"] == "shadow"
         assert set(bench.verdicts(result).values()) == {"improved"}, said
         assert result["decision"]["done"] == "kept"
-        assert all(sample["valid"] for sample in result["samples"])
+        assert bench.counted(result), result["samples"]

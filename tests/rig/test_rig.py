@@ -11,7 +11,7 @@ from tests.rig.errors import RigError
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.l1 import L1
 from tests.rig.l2 import L2Factory
-from tests.rig.process import wait_for
+from tests.rig.process import PATIENCE, wait_for
 from tests.rig.traffic import mbit_per_second
 from tests.rig.vdpa import vdpa_device
 
@@ -52,7 +52,7 @@ def test_a_nic_is_swapped_under_a_running_guest(x86_guest: GuestFactory) -> None
 
 def test_guest_may_lack_a_driver_and_be_deaf(x86_guest: GuestFactory) -> None:
     manners = Manners(without=("virtio_net",), deaf=True)
-    with x86_guest(Nic(mac=MAC), manners=manners) as guest:
+    with x86_guest(Nic(mac=MAC), manners=manners, once=True) as guest:
         guest.run(["modprobe", "virtio_net"])
         assert guest.driver(MAC) is None
         assert not guest.answers_dns()
@@ -162,12 +162,12 @@ def test_l2_with_vhost_is_moved_to_vdpa(l1: L1, l2_guest: L2Factory) -> None:
     with vdpa_device(l1) as device, l2_guest(Nic(mac=MAC), shared_memory=True) as guest:
         assert guest.driver(MAC) == "virtio_net"
         assert guest.addresses(MAC) == [f"{guest.address}/24"]
-        assert guest.answers_dns(seconds=120)
+        assert guest.answers_dns(seconds=PATIENCE)
         facts = l1.vhost_facts(guest.name)
         assert (facts.vhost_files, len(facts.vhost_threads), facts.vdpa_files) == (1, 1, 0)
 
         guest.swap(Nic(mac=MAC, kind="vdpa", source=f"<source dev='{device}'/>"))
         guest.put_address_back(MAC)
-        assert guest.answers_dns(seconds=120)
+        assert guest.answers_dns(seconds=PATIENCE)
         facts = l1.vhost_facts(guest.name)
         assert (facts.vhost_files, facts.vdpa_files > 0) == (0, True)

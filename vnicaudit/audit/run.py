@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.suppressions import Usage
+from vnicaudit.audit.file_findings import with_files_apart
 from vnicaudit.audit.judging.macs import MacTable, left_out_note
 from vnicaudit.audit.pool import Batch, Job, default_jobs, run_files
 from vnicaudit.audit.progress import RunProgress
@@ -23,6 +23,7 @@ from vnicaudit.audit.reading.targets import Target, expanded_targets, unique_tar
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import ItemWork, Product
 from vnicaudit.base.identifiers import bare_uuid
+from vnicaudit.base.waiting import standard_input
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.host import Host, HostConfig
@@ -82,10 +83,14 @@ class AuditRun:
         self.baselined: set[str] = set()
 
     def items(self, names: Iterable[str]) -> Iterator[Product]:
+        """The products of all targets; what is wrong with the comments of a file is a judgement of
+        that file. Raises UsageError for targets that make no sense."""
+        yield from with_files_apart(self._read(names))
+
+    def _read(self, names: Iterable[str]) -> Iterator[Product]:
         """The products of all targets. Files come first: worker processes are forked before any
         live connection or cloud starts threads, and nova.conf of a host is known when its servers
-        come. Then clouds, then what their servers are joined with. Raises UsageError for targets
-        that make no sense."""
+        come. Then clouds, then what their servers are joined with."""
         kinds = self._work.platforms.targets
         unique = unique_targets(names, kinds)
         if unique and all(self._is_live(each) for each in unique):
@@ -173,10 +178,10 @@ class AuditRun:
         if target.kind == "path":
             yield from self._files(target.name, tally)
         elif target.kind == "stdin":
-            if self._stdin is None and sys.stdin is None:
+            stream = self._stdin or standard_input()
+            if stream is None:
                 tally.error(ReadError("standard input is closed", "-"))
                 return
-            stream = self._stdin or sys.stdin.buffer
             items = read_stream(stream, "-", self._work.platforms.files)
             yield from self._worked_items(items, target.name, tally)
         elif target.kind == "together":
@@ -225,6 +230,7 @@ class AuditRun:
             self._account(batch, top, tally)
             done += batch.files
             if self._progress is not None:
+                total = total or self._number_of_files(top, done)
                 self._progress.read_files(done, total)
             yield from batch.products
         whole = self._seen_files.passed == passed and selection.changed is None
@@ -233,11 +239,14 @@ class AuditRun:
             tally.notes.append(f"nothing in it is recognised; looked for: {kinds}")
         tally.passed_over = tally.is_empty and whole and named
 
-    def _number_of_files(self, top: str) -> int | None:
-        """How many files a target has, where somebody wants to know; None: not counted."""
+    def _number_of_files(self, top: str, done: int = 0) -> int | None:
+        """How many files a target has, of which so many are ``done``, where somebody wants to know;
+        None: not counted."""
         selection = self._options.selection
         if self._progress is None or not self._progress.is_shown or selection.changed is not None:
             return None
+        if done and self._seen_files.several:
+            return None  # those that are read now count as seen
         return self._seen_files.number_unread(top, selection)
 
     def _account(self, batch: Batch, top: str, tally: TargetCounts) -> None:

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from vnicaudit.base.waiting import next_of
+
 T = TypeVar("T")
 
 
@@ -31,7 +33,7 @@ class DaemonCall(Generic[T]):
         """The value that the call returned; raises the error it raised. To be called until it did
         either. Raises TimeUpError where it did neither within ``seconds``."""
         try:
-            values, error = self._answer.get(timeout=seconds)
+            values, error = next_of(self._answer, seconds)
         except queue.Empty:
             raise TimeUpError from None
         if error is not None:

@@ -3,6 +3,7 @@ may have meant, and how it is quoted."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 _SHOWN = 80
@@ -15,23 +16,41 @@ def count(number: int, word: str) -> str:
 
 def told_apart(named: Iterable[tuple[str, ...]]) -> list[str]:
     """Names, each given with what tells it from others of that name, the plainest first: ``web``,
-    and ``web (kvm2)`` where several are called so."""
+    ``web (kvm2)`` where several are called so, and ``web (d.xml, line 9)`` where some of these are
+    in one file."""
     named = list(named)
     groups: dict[str, set[tuple[str, ...]]] = {}
     for name, *rest in named:
         groups.setdefault(name, set()).add(tuple(rest))
-    differing = {name: _differing(group) for name, group in groups.items()}
-    return [_told_apart(name, rest, differing[name]) for name, *rest in named]
+    alike = {name: _Alike(group) for name, group in groups.items()}
+    return [alike[name].told_apart(name, rest) for name, *rest in named]
 
 
-def _differing(group: set[tuple[str, ...]]) -> list[int]:
-    """The places at which not all of a group have one value."""
-    return [place for place, values in enumerate(zip(*group, strict=True)) if len(set(values)) > 1]
+class _Alike:
+    """Things of one name, and the places that tell them apart: those at which not all have one
+    value. Also how many share the values of the first places."""
 
+    def __init__(self, group: set[tuple[str, ...]]) -> None:
+        columns = enumerate(zip(*group, strict=True))
+        self._places = [place for place, values in columns if len(set(values)) > 1]
+        self._shared = Counter(
+            self._own(values)[:number]
+            for values in group
+            for number in range(1, len(self._places) + 1)
+        )
 
-def _told_apart(name: str, own: Sequence[str], differing: Sequence[int]) -> str:
-    values = (own[place] for place in differing)
-    return next((f"{name} ({value})" for value in values if value and value != name), name)
+    def told_apart(self, name: str, values: Sequence[str]) -> str:
+        """The name, with as many of the values as it takes."""
+        needed: list[str] = []
+        own = self._own(values)
+        for number, value in enumerate(own):
+            if needed and self._shared[own[:number]] == 1:
+                break
+            needed.extend([value] if value and value != name else [])
+        return f"{name} ({', '.join(needed)})" if needed else name
+
+    def _own(self, values: Sequence[str]) -> tuple[str, ...]:
+        return tuple([values[place] for place in self._places])
 
 
 def close_to(word: str, known: Sequence[str]) -> str:

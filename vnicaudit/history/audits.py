@@ -11,7 +11,7 @@ from vnicaudit.base.clock import moment
 from vnicaudit.errors import UsageError
 from vnicaudit.history.database import Database
 from vnicaudit.history.migrating import NEWEST
-from vnicaudit.history.records import finding_columns, finding_record
+from vnicaudit.history.records import arrival, finding_columns, finding_record
 from vnicaudit.history.rows import milliseconds, time_text
 from vnicaudit.history.tables import (
     audit,
@@ -194,7 +194,7 @@ def _changed_by(connection: Connection, number: int) -> list[FindingRecord]:
     opened = (f.opened == number) & f.opened_as.not_in(("changed",))
     ended = (f.closed == number) & f.closed_as.in_(("fixed", "gone"))
     query = (
-        select(f.opened, f.opened_as, f.closed_as, *finding_columns())
+        select(f.opened, f.opened_as, f.closed_as, f.accepted, *finding_columns())
         .join(problem, problem.c.id == f.problem)
         .join(host, host.c.id == f.host)
         .outerjoin(inventory, (inventory.c.host == f.host) & inventory.c.closed.is_(None))
@@ -202,7 +202,7 @@ def _changed_by(connection: Connection, number: int) -> list[FindingRecord]:
         .order_by(problem.c.rule, host.c.name, f.subject, f.mac)
     )
     found = []
-    for at, opened_as, closed_as, *values in connection.execute(query):
-        state = opened_as if at == number else closed_as
+    for at, opened_as, closed_as, accepted, *values in connection.execute(query):
+        state = arrival(opened_as, accepted) if at == number else closed_as
         found.append(finding_record(state, values))
     return found

@@ -12,9 +12,16 @@ from vnicaudit.history.bulk import Row, insert_rows, set_by_id
 from vnicaudit.history.hosts import HostWork
 from vnicaudit.history.known import KnownHost, open_findings, open_nics
 from vnicaudit.history.looked import LookedAt
-from vnicaudit.history.origins import NEW, DomainNic, EarlierInterval, Origin, Origins
+from vnicaudit.history.origins import NEW, EarlierInterval, Origin, Origins
 from vnicaudit.history.problems import Problems
-from vnicaudit.history.rows import FindingFacts, NicFacts, findings_of, milliseconds, nics_of
+from vnicaudit.history.rows import (
+    FindingFacts,
+    NicFacts,
+    NicKey,
+    findings_of,
+    milliseconds,
+    nics_of,
+)
 from vnicaudit.history.tables import finding, nic
 from vnicaudit.history.tallies import FLOWS, Flow, HostTally, ended_flows, replace_host_tallies
 from vnicaudit.history.transitions import (
@@ -152,32 +159,33 @@ class _NicWriter:
         closed = [each for one in changes for each in one.nics.closed]
         self.has_ended |= bool(closed)
         _close(self._connection, nic, self._audit, closed)
+        shifted = [each for one in changes for each in one.nics.shifted]
+        set_by_id(self._connection, nic, shifted, "nic_index")
 
     def open(self, changes: Sequence[_Changed]) -> None:
         before = {} if self._origins.no_nics else self._before(changes)
         rows: list[Row] = []
         for one in changes:
-            at = one.read_at
-            for each in one.nics.opened:
-                rows.append(self._row(one.host, each, before, at))
+            keys = before.keys() & {each.facts.key for each in _appeared(one)} if before else ()
+            origins = {key: self._origins.origin(one.host, before[key]) for key in keys}
+            rows += [self._row(one, each, origins) for each in one.nics.opened]
         insert_rows(self._connection, nic, rows)
 
-    def _before(self, changes: Sequence[_Changed]) -> dict[DomainNic, list[EarlierInterval]]:
-        appeared = (each for one in changes for each in one.nics.opened if each.first_seen is None)
-        return self._origins.nics({_domain_nic(each.facts) for each in appeared})
+    def _before(self, changes: Sequence[_Changed]) -> dict[NicKey, list[EarlierInterval]]:
+        return self._origins.nics({each.facts.key for one in changes for each in _appeared(one)})
 
-    def _row(
-        self, host: int, one: OpenedNic, before: dict[DomainNic, list[EarlierInterval]], at: int
-    ) -> Row:
-        origin = NEW
+    def _row(self, host: _Changed, one: OpenedNic, origins: dict[NicKey, Origin]) -> Row:
+        origin = origins.get(one.facts.key, NEW) if origins else NEW
         if one.first_seen is not None:
             origin = Origin("changed", one.first_seen)
-        elif before:
-            origin = self._origins.origin(host, before.get(_domain_nic(one.facts), ()))
-        first = at if origin.first_seen is None else origin.first_seen
+        first = host.read_at if origin.first_seen is None else origin.first_seen
         self._next += 1
-        head = (self._next - 1, host, self._audit, None, origin.opened_as, None, one.changed, first)
-        return head + one.facts
+        head = (self._next - 1, host.host, self._audit, None, origin.opened_as, None)
+        return (*head, one.changed, first, *one.facts)
+
+
+def _appeared(one: _Changed) -> Iterator[OpenedNic]:
+    return (each for each in one.nics.opened if each.first_seen is None)
 
 
 class _FindingWriter:
@@ -243,10 +251,6 @@ class _FindingWriter:
         site = "" if inventoried is None else inventoried.site
         key: Flow = (site, *group)
         self._flows[flow][key] += 1
-
-
-def _domain_nic(facts: NicFacts) -> DomainNic:
-    return facts.uuid or facts.domain, facts.mac
 
 
 def _close(connection: Connection, table: Table, audit: int, closed: Iterable[Closed]) -> None:

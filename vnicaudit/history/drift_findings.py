@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import Column, ColumnElement, Connection, select
 
 from vnicaudit.history.drift_sides import (
     AT_ONCE,
-    CHANGES,
     AuditPair,
-    Course,
-    Key,
-    Pairing,
-    courses,
-    pairing,
+    OneSided,
+    across_hosts,
 )
 from vnicaudit.history.known import chunks
+from vnicaudit.history.matching import grouped
 from vnicaudit.history.records import finding_record
 from vnicaudit.history.tables import finding, problem
 from vnicaudit.model.history import FindingRecord
-
-_MARK = 3
-"""Place of the fingerprint among the columns of a finding that a record is made of."""
 
 
 class _Problem(NamedTuple):
@@ -35,45 +29,51 @@ class _Problem(NamedTuple):
     message: str
 
 
-class _FindingContent(NamedTuple):
-    """As few columns as tell whether something differs."""
+class _Content(NamedTuple):
+    """As few columns of a finding as tell whether something differs. ``bound``: how its interval
+    began or ended, whichever was between the two audits; ``closed``: the audit that ended it."""
 
     id: int
     host: int
     fingerprint: bytes
     problem: int
     accepted: int
+    bound: str
+    closed: int | None
 
 
-class _FindingInterval(NamedTuple):
-    """An interval that is in the report, and what names it. ``values``: what a record is made
-    of."""
+class _Passing(NamedTuple):
+    """An interval that began and ended between the two audits."""
 
-    key: Key
+    id: int
+    host: int
     opened_as: str
+    closed: int
     closed_as: str
-    values: tuple[object, ...]
+
+
+_Problems = Mapping[int, _Problem]
+_ENDS = ("fixed", "gone")
+_Side = Mapping[tuple[int, bytes], _Content]
+"""By host and fingerprint."""
+_Told = Iterator[tuple[int, str]]
+"""Ids of the intervals to be told of, each with the state that is told."""
 
 
 def finding_drift(connection: Connection, pair: AuditPair) -> list[FindingRecord]:
     """The differences, sorted by state, rule, host and what they are about."""
-    before = _contents(connection, pair, pair.held_before(finding))
-    after = _contents(connection, pair, pair.held_after(finding))
+    f = finding.c
+    before = _contents(connection, pair.held_before(finding), f.closed_as)
+    after = _contents(connection, pair.held_after(finding), f.opened_as)
     numbers = {one.problem for one in (*before, *after)}
     problems = _problems(connection, pair, sorted(numbers))
-    paired = pairing(
-        *(
-            [(one.id, (one.host, one.fingerprint)) for one in some if one.problem in problems]
-            for some in (before, after)
-        )
+    old, new = (
+        {(one.host, one.fingerprint): one for one in some if one.problem in problems}
+        for some in (before, after)
     )
-    changed = dict(_changed(paired, before, after, problems))
-    told = _reported_intervals(
-        connection, pair, problems, [*changed, *paired.only_before, *paired.only_after]
-    )
-    records = [finding_record(state, told[number].values) for number, state in changed.items()]
-    records += _one_sided(connection, pair, paired, told)
-    return sorted(records, key=_order)
+    told = dict(_changed(pair, problems, old, new))
+    told.update(_one_sided(connection, pair, old, new))
+    return sorted(_records(connection, pair, problems, told), key=_order)
 
 
 def _order(one: FindingRecord) -> tuple[str, ...]:
@@ -81,18 +81,18 @@ def _order(one: FindingRecord) -> tuple[str, ...]:
 
 
 def _contents(
-    connection: Connection, pair: AuditPair, holds: ColumnElement[bool]
-) -> list[_FindingContent]:
+    connection: Connection, holds: ColumnElement[bool], bound: Column[str]
+) -> list[_Content]:
     f = finding.c
-    query = select(f.id, f.host, f.fingerprint, f.problem, f.accepted).where(holds)
+    query = select(f.id, f.host, f.fingerprint, f.problem, f.accepted, bound, f.closed).where(holds)
     rows = chain.from_iterable(connection.execute(query).partitions(AT_ONCE))
-    return [_FindingContent._make(row) for row in rows if row[1] in pair.hosts]
+    return [_Content._make(row) for row in rows]
 
 
 def _problems(connection: Connection, pair: AuditPair, ids: list[int]) -> dict[int, _Problem]:
     """Those of the rules that both audits asked."""
     p = problem.c
-    query = select(p.id, p.rule, p.name, p.severity, p.owner, p.message)
+    query = select(p.id, *(p[name] for name in _Problem._fields))
     query = query.where(p.rule.in_(sorted(pair.rules)))
     return {
         number: _Problem._make(values)
@@ -102,60 +102,112 @@ def _problems(connection: Connection, pair: AuditPair, ids: list[int]) -> dict[i
 
 
 def _changed(
-    paired: Pairing,
-    before: list[_FindingContent],
-    after: list[_FindingContent],
-    problems: Mapping[int, _Problem],
-) -> Iterator[tuple[int, str]]:
-    """Intervals that began, and what changed with them."""
-    old, new = ({one.id: one for one in some} for some in (before, after))
-    for ended, begun in paired.changed.items():
-        state = _change(old[ended], new[begun], problems)
+    pair: AuditPair,
+    problems: _Problems,
+    old: _Side,
+    new: _Side,
+) -> _Told:
+    """Findings that are on one host at both audits, and what changed."""
+    for key, one in new.items():
+        was = old.get(key)
+        if was is None or one.host not in pair.hosts:
+            continue
+        state = _acceptance(was, one) or _wording(was, one, problems)
         if state is not None:
-            yield begun, state
+            yield one.id, state
 
 
-def _change(
-    old: _FindingContent, new: _FindingContent, problems: Mapping[int, _Problem]
-) -> str | None:
-    if bool(old.accepted) != bool(new.accepted):
-        return "suppressed" if new.accepted else "unsuppressed"
+def _acceptance(old: _Content, new: _Content) -> str | None:
+    if bool(old.accepted) == bool(new.accepted):
+        return None
+    return "suppressed" if new.accepted else "unsuppressed"
+
+
+def _wording(old: _Content, new: _Content, problems: _Problems) -> str | None:
     if old.problem == new.problem:
         return None
     was, now = problems[old.problem], problems[new.problem]
     return "changed" if (was.severity, was.message) != (now.severity, now.message) else None
 
 
-def _reported_intervals(
-    connection: Connection, pair: AuditPair, problems: Mapping[int, _Problem], ids: list[int]
-) -> dict[int, _FindingInterval]:
+def _one_sided(connection: Connection, pair: AuditPair, old: _Side, new: _Side) -> _Told:
+    """Findings that are on their host at one of the audits alone."""
+    ended = [_as_one_sided(one) for key, one in old.items() if key not in new]
+    begun = [_as_one_sided(one) for key, one in new.items() if key not in old]
+    contents = {one.id: one for one in chain(old.values(), new.values())}
+    gone, arrived = [], []
+    for was, now in across_hosts(pair, ended, begun):
+        if was is not None and now is not None:
+            yield now.id, _acceptance(contents[was.id], contents[now.id]) or "moved"
+        elif was is not None:
+            gone.append(contents[was.id])
+        elif now is not None:
+            arrived.append(contents[now.id])
+    passing = _passing(connection, pair, {one.fingerprint for one in chain(gone, arrived)})
+    yield from _gone(gone, passing, old, new)
+    yield from _arrived(arrived, passing, old, new)
+
+
+def _as_one_sided(one: _Content) -> OneSided:
+    return OneSided(one.id, one.host, one.fingerprint)
+
+
+def _passing(
+    connection: Connection, pair: AuditPair, fingerprints: Collection[bytes]
+) -> dict[bytes, list[_Passing]]:
+    """The intervals of these findings that began and ended in between, by fingerprint."""
+    if not fingerprints:
+        return {}
     f = finding.c
-    query = select(f.id, f.host, f.problem, f.opened_as, f.closed_as, f.subject, f.uuid, f.mac)
-    query = query.add_columns(f.fingerprint, f.first_seen, f.reopened, f.accepted)
-    found = {}
-    for some in chunks(ids):
-        rows = connection.execute(query.where(f.id.in_(some))).all()
-        for number, host, what, opened_as, closed_as, *others in rows:
-            values = (*pair.hosts[host], *problems[what], *others)
-            found[number] = _FindingInterval(
-                (host, others[_MARK]), opened_as, closed_as or "", values
-            )
-    return found
+    between = (column.between(pair.before + 1, pair.after) for column in (f.opened, f.closed))
+    query = select(f.fingerprint, *(f[name] for name in _Passing._fields)).where(*between)
+    rows = chain.from_iterable(connection.execute(query).partitions(AT_ONCE))
+    wanted = ((key, _Passing._make(row)) for key, *row in rows if key in fingerprints)
+    return grouped(wanted)
 
 
-def _one_sided(
-    connection: Connection, pair: AuditPair, paired: Pairing, told: Mapping[int, _FindingInterval]
+def _gone(
+    some: list[_Content], passing: Mapping[bytes, list[_Passing]], old: _Side, new: _Side
+) -> _Told:
+    """How findings ended that are nowhere, each where it was, or where it had moved to."""
+    is_copied = len({mark for _host, mark in old}) < len(old)
+    copies = grouped((one.fingerprint, one) for one in old.values()) if is_copied else {}
+    for one in some:
+        mark = one.fingerprint
+        ends = [(each.closed or 0, each.host, each.bound) for each in copies.get(mark, (one,))]
+        ends += [(each.closed, each.host, each.closed_as) for each in passing.get(mark, ())]
+        is_only = len(ends) == 1 and one.bound in _ENDS
+        yield one.id, one.bound if is_only else _last_end(one, ends, new)
+
+
+def _last_end(one: _Content, ends: list[tuple[int, int, str]], new: _Side) -> str:
+    """The last one of several ends of a finding: audit, host and how."""
+    last = {host: (closed, host == one.host, how) for closed, host, how in sorted(ends)}
+    words = [each for host, each in last.items() if (host, one.fingerprint) not in new]
+    return max((each for each in words if each[2] in _ENDS), default=(0, False, "gone"))[2]
+
+
+def _arrived(
+    some: list[_Content], passing: Mapping[bytes, list[_Passing]], old: _Side, new: _Side
+) -> _Told:
+    """How findings began that came to a host and left none: what came first tells where they were
+    at the first audit."""
+    known = {mark for _host, mark in old}
+    copies = grouped((one.fingerprint, (one.id, one.bound)) for one in new.values())
+    for one in some:
+        mark = one.fingerprint
+        begun = [(each.id, each.opened_as) for each in passing.get(mark, ())]
+        _id, first = min([*copies[mark], *begun])
+        state = "moved" if mark in known else first
+        yield one.id, "suppressed" if one.accepted else state
+
+
+def _records(
+    connection: Connection, pair: AuditPair, problems: _Problems, told: Mapping[int, str]
 ) -> Iterator[FindingRecord]:
-    """Findings that are at one of the audits alone; where one moved is told, not whence."""
-    ended = {number: told[number] for number in paired.only_before}
-    begun = {number: told[number] for number in paired.only_after}
-    unclear = [one.key for one in ended.values() if one.closed_as in CHANGES]
-    unclear += [one.key for one in begun.values() if one.opened_as in CHANGES]
-    known = courses(connection, pair, finding.c.fingerprint, unclear)
-    for one in ended.values():
-        how = known.get(one.key, Course(ended_as=one.closed_as)).ended_as
-        if how != "moved":
-            yield finding_record(how, one.values)
-    for one in begun.values():
-        how = known.get(one.key, Course(began_as=one.opened_as)).began_as
-        yield finding_record(how, one.values)
+    f = finding.c
+    query = select(f.id, f.host, f.problem, f.subject, f.uuid, f.mac, f.fingerprint, f.first_seen)
+    query = query.add_columns(f.reopened)
+    for some in chunks(list(told)):
+        for number, host, what, *values in connection.execute(query.where(f.id.in_(some))):
+            yield finding_record(told[number], (*pair.names[host], *problems[what], *values))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlalchemy import Connection, select
 
 from vnicaudit.base.wording import count
@@ -14,6 +16,8 @@ from vnicaudit.history.drift_sides import AuditPair, host_names
 from vnicaudit.history.rows import time_text
 from vnicaudit.history.tables import audit, basis, basis_rule, reading
 from vnicaudit.model.history import Drift, DriftSide
+
+_AS_LAST_READ = "compared as last read"
 
 
 def drift_between(database: Database, before: str, after: str) -> Drift:
@@ -55,13 +59,25 @@ def _common(connection: Connection, before: int, after: int) -> tuple[AuditPair,
     if only := rules[0] ^ rules[1]:
         notes.append(f"run by only one of them, not compared: {', '.join(sorted(only))}")
     for number, word in ((before, "first"), (after, "second")):
-        query = select(basis.c.nic_share).join(audit, audit.c.basis == basis.c.id)
-        share = connection.execute(query.where(audit.c.number == number)).scalar()
-        if share is not None and share < 1:
-            text = f"the {word} audit read a sample of {share:.0%} of the NICs: the others are "
-            notes.append(f"{text}compared as last read")
-    both = host_names(connection, hosts[0] & hosts[1])
-    return AuditPair(before, after, both, rules[0] & rules[1]), notes
+        notes += _incomplete(connection, number, f"the {word} audit", hosts[0] & hosts[1])
+    names = host_names(connection)
+    return AuditPair(before, after, hosts[0] & hosts[1], rules[0] & rules[1], names), notes
+
+
+def _incomplete(
+    connection: Connection, number: int, name: str, hosts: frozenset[int]
+) -> Iterator[str]:
+    """Notes on what an audit did not read of the hosts that are compared."""
+    query = select(basis.c.nic_share).join(audit, audit.c.basis == basis.c.id)
+    share = connection.execute(query.where(audit.c.number == number)).scalar()
+    if share is not None and share < 1:
+        yield f"{name} read a sample of {share:.0%} of the NICs: the others are {_AS_LAST_READ}"
+    r = reading.c
+    in_part = select(r.host).where(r.audit == number, r.status == "partial")
+    partial = hosts.intersection(connection.execute(in_part).scalars())
+    if partial:
+        text = f"{name} read {count(len(partial), 'host')} only in part: the rest is"
+        yield f"{text} {_AS_LAST_READ}"
 
 
 def _read(connection: Connection, number: int) -> frozenset[int]:

@@ -108,9 +108,10 @@ class FleetState:
             for one in some:
                 yield one, found[one.id]
 
-    def nics(self, host: FleetHost) -> list[NicRow]:
-        """The NICs of a host, guest by guest."""
-        return known_nics(self._connection, host)
+    def nics_on(self, hosts: Sequence[FleetHost]) -> Iterator[tuple[FleetHost, list[NicRow]]]:
+        """Each host with its NICs, guest by guest."""
+        for some in chunks(hosts, _AT_ONCE):
+            yield from known_nics(self._connection, some)
 
     def settled(self) -> list[KnownFinding]:
         """Findings that the audits of the trend saw fixed, or gone, newest first, and that did not

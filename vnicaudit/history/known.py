@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from vnicaudit.history.looked import SHARED
-from vnicaudit.history.rows import NicFacts
+from vnicaudit.history.rows import NicFacts, NicKey
 from vnicaudit.history.tables import audit, finding, host, inventory, nic, problem, reading
 from vnicaudit.history.transitions import OpenFinding, OpenNic
 
@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 MANY = 500
 """Values in one statement: every database takes that many."""
+CHANGES = frozenset({"changed", "suppressed", "unsuppressed"})
+"""Ends, and beginnings, of intervals of something that changed and was there before and after."""
 
 
 class Inventoried(NamedTuple):
@@ -55,6 +57,19 @@ def chunks(values: Sequence[T], size: int = MANY) -> Iterator[Sequence[T]]:
     """The values in pieces of that many."""
     for begin in range(0, len(values), size):
         yield values[begin : begin + size]
+
+
+def nics_with(keys: Collection[NicKey]) -> Iterator[ColumnElement[bool]]:
+    """Conditions that hold, one after the other, for intervals of these NICs, and for others with
+    an address of theirs."""
+    n = nic.c
+    for some in chunks(sorted({mac for _domain, mac in keys if mac is not None})):
+        yield n.mac.in_(some)
+    for domains in chunks([domain for domain, mac in keys if mac is None]):
+        uuids = [one for one in domains if isinstance(one, bytes)]
+        names = [one for one in domains if isinstance(one, str)]
+        named = and_(n.uuid.is_(None), n.domain.in_(names))
+        yield and_(n.mac.is_(None), or_(n.uuid.in_(uuids), named))
 
 
 def known_hosts(connection: Connection) -> dict[str, KnownHost]:

@@ -1,12 +1,14 @@
-"""The NICs of a host as the history knows them: what each was when it was last read."""
+"""The NICs of hosts as the history knows them: what each was when it was last read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, and_, select
 
+from vnicaudit.history.matching import grouped
 from vnicaudit.history.rows import NicFacts, uuid_text
 from vnicaudit.history.tables import nic
 from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Resolved
@@ -21,13 +23,18 @@ _OWN_PATH = frozenset({"vhostuser", "vdpa", "hostdev"})
 _KEPT = "as last read; the history does not store reasons"
 
 
-def known_nics(connection: Connection, host: FleetHost) -> list[NicRow]:
-    """The NICs of a host, guest by guest."""
+def known_nics(
+    connection: Connection, hosts: Sequence[FleetHost]
+) -> Iterator[tuple[FleetHost, list[NicRow]]]:
+    """Each host with its NICs, guest by guest: one query for all of these hosts."""
     n = nic.c
     columns = (n[name] for name in NicFacts._fields)
-    query = select(*columns).where(n.host == host.id, n.closed.is_(None))
-    rows = connection.execute(query.order_by(n.domain, n.uuid, n.nic_index))
-    return [_row(NicFacts(*row), host) for row in rows]
+    here = and_(n.host.in_([one.id for one in hosts]), n.closed.is_(None))
+    query = select(n.host, *columns).where(here).order_by(n.domain, n.uuid, n.nic_index)
+    rows = connection.execute(query)
+    known = grouped((number, NicFacts._make(facts)) for number, *facts in rows)
+    for host in hosts:
+        yield host, [_row(facts, host) for facts in known.get(host.id, ())]
 
 
 def _row(nic: NicFacts, host: FleetHost) -> NicRow:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, func, select, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, func, select, update
 
-from vnicaudit.history.known import chunks
+from vnicaudit.history.bulk import set_by_id
+from vnicaudit.history.known import CHANGES, chunks, nics_with
+from vnicaudit.history.rows import NicKey, nic_key
 from vnicaudit.history.tables import finding, nic
-
-DomainNic = tuple[bytes | str, str | None]
-"""UUID or name of a domain, and the MAC address of its NIC."""
 
 
 class Origin(NamedTuple):
@@ -47,39 +47,39 @@ class Origins:
         self.no_findings = _is_empty(connection, finding)
 
     def findings(self, keys: Sequence[bytes]) -> dict[bytes, list[EarlierInterval]]:
-        """Earlier intervals of findings, oldest first, by fingerprint."""
+        """Intervals of findings that earlier audits began, oldest first, by fingerprint."""
         before: dict[bytes, list[EarlierInterval]] = {}
         f = finding.c
         columns = (f.fingerprint, f.host, f.closed, f.closed_as, f.first_seen, f.reopened)
+        query = select(*columns).where(f.opened < self._audit).order_by(f.id)
         for some in chunks(keys):
-            query = select(*columns).where(f.fingerprint.in_(some)).order_by(f.id)
-            for key, *values in self._connection.execute(query):
+            for key, *values in self._connection.execute(query.where(f.fingerprint.in_(some))):
                 before.setdefault(bytes(key), []).append(EarlierInterval(*values))
         return before
 
-    def nics(self, keys: Iterable[DomainNic]) -> dict[DomainNic, list[EarlierInterval]]:
-        """Earlier intervals of NICs, oldest first; none of those without a MAC address."""
-        before: dict[DomainNic, list[EarlierInterval]] = {}
-        macs = sorted({mac for _domain, mac in keys if mac is not None})
+    def nics(self, keys: Collection[NicKey]) -> dict[NicKey, list[EarlierInterval]]:
+        """Intervals of NICs that earlier audits began, oldest first."""
+        before: dict[NicKey, list[EarlierInterval]] = {}
         if self.no_nics:
             return before
         n = nic.c
         columns = (n.uuid, n.domain, n.mac, n.host, n.closed, n.closed_as, n.first_seen)
-        for some in chunks(macs):
-            query = select(*columns).where(n.mac.in_(some)).order_by(n.id)
-            for uuid, domain, mac, *values in self._connection.execute(query):
-                key = (domain if uuid is None else bytes(uuid), mac)
-                before.setdefault(key, []).append(EarlierInterval(*values))
+        query = select(*columns).where(n.opened < self._audit).order_by(n.id)
+        for some in nics_with(keys):
+            for uuid, domain, mac, *values in self._connection.execute(query.where(some)):
+                before.setdefault(nic_key(uuid, domain, mac), []).append(EarlierInterval(*values))
         return before
 
     def origin(self, host: int, intervals: Sequence[EarlierInterval]) -> Origin:
-        """Of something that was not open on this host."""
-        if not intervals:
-            return NEW
-        first = min(one.first_seen for one in intervals)
-        last = intervals[-1]
+        """Of something that was not open on this host, or, of a NIC, had fewer of its like."""
         if any(self._is_elsewhere(host, one) for one in intervals):
-            return Origin("moved", first, last.reopened)
+            first = min(one.first_seen for one in intervals)
+            return Origin("moved", first, intervals[-1].reopened)
+        ended = [one for one in intervals if one.closed and one.closed_as not in CHANGES]
+        if not ended:
+            return NEW
+        first = min(one.first_seen for one in ended)
+        last = max(ended, key=lambda one: (one.closed or 0, one.closed_as or ""))
         if last.closed_as == "fixed":
             return Origin("reopened", first, last.reopened + 1)
         return Origin("returned", first, last.reopened)
@@ -88,21 +88,36 @@ class Origins:
         """True where it holds on another host, or did so until this audit."""
         if one.host == host:
             return False
-        return one.closed is None or (one.closed == self._audit and one.closed_as == "gone")
+        return one.closed is None or (one.closed == self._audit and one.closed_as != "fixed")
 
     def mark_moves(self) -> None:
         """Mark NICs and findings that left one host and turned up on another in this audit as
         moved."""
-        self._mark(finding, finding.c.fingerprint)
-        self._mark(nic, nic.c.mac)
+        f = finding.c
+        arrived = select(f.fingerprint).where(self._has_arrived(finding))
+        moved = update(finding).where(self._is_gone(finding), f.fingerprint.in_(arrived))
+        self._connection.execute(moved.values(closed_as="moved"))
+        set_by_id(self._connection, nic, list(self._moved_nics()), "closed_as")
 
-    def _mark(self, table: Table, key: ColumnElement[bytes] | ColumnElement[str]) -> None:
-        arrived = select(key).where(
-            table.c.closed.is_(None), table.c.opened == self._audit, table.c.opened_as == "moved"
-        )
-        gone = (table.c.closed == self._audit) & (table.c.closed_as == "gone")
-        statement = update(table).where(gone, key.in_(arrived)).values(closed_as="moved")
-        self._connection.execute(statement)
+    def _moved_nics(self) -> Iterator[tuple[int, str]]:
+        """Rows of NICs that left a host: of each guest and address, as many as turned up."""
+        n = nic.c
+        query = select(n.id, n.uuid, n.domain, n.mac).order_by(n.id)
+        rows = self._connection.execute(query.where(self._has_arrived(nic)))
+        arrived = Counter(nic_key(*key) for _id, *key in rows)
+        if not arrived:
+            return
+        for number, *key in self._connection.execute(query.where(self._is_gone(nic))).all():
+            if arrived[nic_key(*key)]:
+                arrived[nic_key(*key)] -= 1
+                yield number, "moved"
+
+    def _has_arrived(self, table: Table) -> ColumnElement[bool]:
+        c = table.c
+        return and_(c.closed.is_(None), c.opened == self._audit, c.opened_as == "moved")
+
+    def _is_gone(self, table: Table) -> ColumnElement[bool]:
+        return and_(table.c.closed == self._audit, table.c.closed_as == "gone")
 
 
 def _is_empty(connection: Connection, table: Table) -> bool:

@@ -16,17 +16,16 @@ def finding_columns() -> list[ColumnElement[object]]:
     f, p = finding.c, problem.c
     return [
         host.c.name, func.coalesce(inventory.c.site, ""), p.rule, p.name, p.severity, p.owner,
-        p.message, f.subject, f.uuid, f.mac, f.fingerprint, f.first_seen, f.reopened, f.accepted,
+        p.message, f.subject, f.uuid, f.mac, f.fingerprint, f.first_seen, f.reopened,
     ]  # fmt: skip
 
 
 def finding_record(state: str, values: Sequence[object]) -> FindingRecord:
-    """The record that those columns make. Accepted ones are *suppressed*, however they came."""
+    """The record that those columns make."""
     name, site, rule, title, severity, owner, message, subject, *others = values
-    uuid, mac, mark, first, again, accepted = others
-    is_new = state in ("new", "reopened", "returned", "moved")
+    uuid, mac, mark, first, again = others
     return FindingRecord(
-        state="suppressed" if accepted and is_new else state,
+        state=state,
         host=str(name),
         site=str(site),
         rule=str(rule),
@@ -41,6 +40,12 @@ def finding_record(state: str, values: Sequence[object]) -> FindingRecord:
         first_seen=time_text(_int(first)),
         reopened=_int(again),
     )
+
+
+def arrival(opened_as: str, accepted: int) -> str:
+    """The state of a finding that came up: accepted ones are *suppressed*, however they came."""
+    is_new = opened_as in ("new", "reopened", "returned", "moved")
+    return "suppressed" if accepted and is_new else opened_as
 
 
 def _bytes(value: object) -> bytes | None:

@@ -23,6 +23,16 @@ _ADDRESS_MAX = 64
 _NUMBER_MAX = 2**31 - 1
 
 
+NicKey = tuple[bytes | str, str | None]
+"""UUID or name of a domain, and the MAC address of its NIC: several can have one key, all of them
+that have no address."""
+
+
+def nic_key(uuid: bytes | None, domain: str, mac: str | None) -> NicKey:
+    """The key of a NIC."""
+    return domain if uuid is None else uuid, mac
+
+
 class NicFacts(NamedTuple):
     """A NIC, as :data:`vnicaudit.history.tables.nic` has it."""
 
@@ -43,6 +53,16 @@ class NicFacts(NamedTuple):
     rx_queue_size: int | None
     tx_queue_size: int | None
     starts: int
+
+    @property
+    def key(self) -> NicKey:
+        """The key by which two states of a NIC are compared."""
+        return nic_key(self.uuid, self.domain, self.mac)
+
+    @property
+    def state(self) -> NicFacts:
+        """All but the place among the NICs of the domain, which is no part of a NIC's state."""
+        return self._replace(nic_index=0)
 
 
 class ProblemRow(NamedTuple):

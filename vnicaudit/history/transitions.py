@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from vnicaudit.history.looked import LookedAt, Place, SubjectKey, subject_key
+from vnicaudit.history.matching import grouped, matched
 from vnicaudit.history.rows import FindingFacts, NicFacts
 
 Value = str | int | bytes | None
-NicKey = tuple[bytes | str, str | None, int]
-"""UUID or name of its domain, MAC address, and which of those of that address it is."""
 
 COMPARED = tuple(name for name in NicFacts._fields if name != "nic_index")
 """Columns of a NIC that are its state."""
@@ -72,10 +71,12 @@ class OpenedFinding(NamedTuple):
 
 
 class NicTransitions(NamedTuple):
-    """Of one host."""
+    """Of one host. ``shifted``: ids of intervals that still hold, each with the new index of its
+    NIC."""
 
     opened: list[OpenedNic]
     closed: list[Closed]
+    shifted: list[tuple[int, int]]
 
 
 class FindingTransitions(NamedTuple):
@@ -90,42 +91,49 @@ class FindingTransitions(NamedTuple):
     known: list[tuple[OpenFinding, bool]]
 
 
-def keyed(nics: Iterable[NicFacts]) -> dict[NicKey, NicFacts]:
-    """NICs by what tells them apart on a host."""
-    found: dict[NicKey, NicFacts] = {}
-    for one in nics:
-        key = nic_key(one.uuid, one.domain, one.mac, one.nic_index)
-        while key in found:
-            key = (key[0], key[1], key[2] + 1)
-        found[key] = one
-    return found
-
-
-def nic_key(uuid: bytes | None, domain: str, mac: str | None, nic_index: int) -> NicKey:
-    """The first key of a NIC; a second NIC with its address has the next number."""
-    return (uuid or domain, mac, nic_index if mac is None else 0)
-
-
 def nic_changes(
     known: Sequence[OpenNic], seen: Iterable[NicFacts], looked: LookedAt
 ) -> NicTransitions:
     """Compare the NICs of a host with those that were seen of it now."""
     if not known:  # a host that is new, as all are at first
-        return NicTransitions([OpenedNic(facts) for facts in seen], [])
-    before = dict(zip(keyed(one.facts for one in known), known, strict=True))
-    now = keyed(seen)
-    changes = NicTransitions([], [])
-    for key, facts in now.items():
-        old = before.pop(key, None)
-        if old is None:
-            changes.opened.append(OpenedNic(facts))
-        elif different := changed_columns(old.facts, facts):
-            changes.closed.append(Closed(old.id, "changed"))
-            changes.opened.append(OpenedNic(facts, old.first_seen, " ".join(different)))
-    for old in before.values():
-        if looked.at_subject(_domain_of(old.facts)) != "no":
-            changes.closed.append(Closed(old.id, "gone"))
+        return NicTransitions([OpenedNic(facts) for facts in seen], [], [])
+    before = grouped((one.facts.key, one) for one in known)
+    changes = NicTransitions([], [], [])
+    for key, now in grouped((facts.key, facts) for facts in seen).items():
+        for old, facts in _pairs(before.pop(key, ()), now):
+            _compare_nic(old, facts, looked, changes)
+    for some in before.values():
+        for old in some:
+            _compare_nic(old, None, looked, changes)
     return changes
+
+
+def _pairs(
+    old: Sequence[OpenNic], new: Sequence[NicFacts]
+) -> Iterable[tuple[OpenNic | None, NicFacts | None]]:
+    """NICs of one key."""
+    if len(old) == len(new) == 1:
+        return ((old[0], new[0]),)
+    in_order = sorted(old, key=lambda one: (one.facts.nic_index, one.id))
+    return matched(
+        [(one.facts.state, one) for one in in_order], [(facts.state, facts) for facts in new]
+    )
+
+
+def _compare_nic(
+    old: OpenNic | None, facts: NicFacts | None, looked: LookedAt, changes: NicTransitions
+) -> None:
+    """One NIC as it was and as it is; None: it was, or is, not there."""
+    if facts is None:
+        if old is not None and looked.at_subject(_domain_of(old.facts)) != "no":
+            changes.closed.append(Closed(old.id, "gone"))
+    elif old is None:
+        changes.opened.append(OpenedNic(facts))
+    elif different := changed_columns(old.facts, facts):
+        changes.closed.append(Closed(old.id, "changed"))
+        changes.opened.append(OpenedNic(facts, old.first_seen, " ".join(different)))
+    elif old.facts.nic_index != facts.nic_index:
+        changes.shifted.append((old.id, facts.nic_index))
 
 
 def changed_columns(old: NicFacts, new: NicFacts) -> list[str]:

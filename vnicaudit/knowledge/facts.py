@@ -71,7 +71,7 @@ SLOT = Fact[Subject](
 )
 SESSION = Fact[Subject](
     _keeper_is_told,
-    "which libvirt owns it, system or session (audit qemu:///system, or the file below "
+    "the libvirt that owns it, system or session (audit qemu:///system, or the file below "
     "/etc/libvirt/qemu)",
 )
 ACCELERATOR = Fact[_InDomain](
@@ -107,7 +107,7 @@ HOST_BACKEND_VHOST = Fact[Subject](
 )
 HOST_KVM = Fact[_OnHost](
     lambda subject: subject.host.kvm is not None,
-    "whether the hypervisor can run KVM (its /dev/kvm and CPU flags)",
+    "the hypervisor's KVM support (its /dev/kvm and CPU flags)",
     live=True,
 )
 HOST_VHOST_NET = Fact[_OnHost](
@@ -123,7 +123,7 @@ HOST_ZEROCOPY_TX = Fact[_OnHost](
 
 MANIFEST_MODEL = Fact[Subject](
     _model_is_told,
-    "the interface's model (the rendered manifest, or the preference it refers to beside it)",
+    "the interface's model (the rendered manifest, or beside it the preference it refers to)",
 )
 PREFERENCE_READINESS = Fact[PreferenceSubject](
     lambda subject: subject.preference.readiness != "unknown",
@@ -132,7 +132,7 @@ PREFERENCE_READINESS = Fact[PreferenceSubject](
 )
 PREFERENCE_MODEL = Fact[PreferenceSubject](
     lambda subject: "model" not in subject.preference.unseen,
-    "preferredInterfaceModel as it is once the template is rendered",
+    "preferredInterfaceModel after the template is rendered",
 )
 
 
@@ -257,7 +257,7 @@ NOVA_VALUES = Fact[ConfigSubject](
 )
 NOVA_NAMES = Fact[ConfigSubject](
     lambda subject: any(option.present for option in _not_current(subject.nova)),
-    "whether the rendered file has options that this release lacks",
+    "the rendered file (it may have options that this release lacks)",
 )
 NOVA_DEVICES = Fact[ConfigSubject](
     lambda subject: any(option.certain for option in _devices(subject.nova)),
@@ -269,7 +269,7 @@ NOVA_USE_VIRTIO_FOR_BRIDGES = _option("libvirt", "use_virtio_for_bridges")
 NOVA_TX_QUEUE_SIZE = _option("libvirt", "tx_queue_size")
 NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES = Fact[ConfigSubject](
     lambda subject: _is_there(subject.nova, "DEFAULT", "libvirt_use_virtio_for_bridges"),
-    "whether [DEFAULT] libvirt_use_virtio_for_bridges is there in the rendered file",
+    "the rendered file (it may set [DEFAULT] libvirt_use_virtio_for_bridges)",
 )
 
 

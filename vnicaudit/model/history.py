@@ -120,7 +120,8 @@ class FindingRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class NicRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A NIC that differs between two audits. ``changes``: column -> value before and after."""
+    """A NIC that differs between two audits. ``changes``: column -> value before and after; of one
+    that moved, ``host`` too."""
 
     state: str
     host: str

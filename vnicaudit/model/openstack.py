@@ -138,8 +138,8 @@ class Image(msgspec.Struct, frozen=True):
         if self.servers is None:
             return ""
         if self.servers == 1:
-            return "; 1 server was made of it"
-        return f"; {self.servers or 'no'} servers were made of it"
+            return "; used by 1 server"
+        return f"; used by {self.servers or 'no'} servers"
 
     def property(self, name: str) -> Property | None:
         """The one that is in effect: the last of several."""

@@ -106,13 +106,20 @@ class DomainUnit(msgspec.Struct, frozen=True, tag="domain"):
 
 
 class FileUnit(msgspec.Struct, frozen=True, tag="file"):
-    """A definition in a file. ``path``: of the file; ``place``: XPath of the NIC in it."""
+    """A definition in a file. ``path``: of the file; ``place``: XPath of the NIC in it; ``line``:
+    where the definition begins (None: the plan is older than this)."""
 
     kind: ClassVar[UnitKind] = "file"
     shown_under: ClassVar[PlatformName] = DOMAIN_FILE
     gives_way: ClassVar[bool] = False
     path: str
     place: str | None = None
+    line: int | None = None
+
+    @property
+    def definition(self) -> str:
+        """XPath of the definition, which tells it from others of its name in the file."""
+        return (self.place or "").partition("/devices/")[0]
 
 
 class CloudUnit(msgspec.Struct, frozen=True):

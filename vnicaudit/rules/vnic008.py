@@ -80,7 +80,7 @@ from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _ADDRESS = "Its PCI address, ROM and ACPI settings must go too: libvirt then assigns a ccw address."
-_RENAMED = "the guest sees another device and may rename the interface"
+_RENAMED = "the guest sees a different device and may rename the interface"
 _THESE = {1: "it", 2: "them"}
 _REFUSED = "the domain cannot be defined as it is"
 _BROKEN = "the domain does not start as it is"
@@ -143,7 +143,7 @@ def _tags_text(names: list[str]) -> str:
 
 def _left_over(subject: Subject) -> str:
     left = _tags_text(_of_pci(subject))
-    return f"{left} must go too: libvirt refuses what is PCI's on ccw." if left else ""
+    return f"{left} must go too: libvirt refuses PCI settings on ccw." if left else ""
 
 
 def _missing(subject: Subject) -> str:

@@ -91,7 +91,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         return
     names = ", ".join(_SHOWN.get(field, "name" if field == "driver_name" else field)
                       for field in dropped)  # fmt: skip
-    reason = "no model is written" if nic.model is None else f"the model is {_model(nic)}"
+    reason = "no model is declared" if nic.model is None else f"the model is {_model(nic)}"
     yield Problem(
         f"libvirt ignores {names} in <driver>: it reads them for virtio only, and {reason}",
         field=dropped[0],

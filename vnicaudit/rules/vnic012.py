@@ -72,7 +72,7 @@ from vnicaudit.model.guest_words import S390
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
-_RENAMED = "the NIC needs another address, and the interface may be renamed"
+_RENAMED = "the NIC needs a different address, and the interface may be renamed"
 _FREE = "libvirt has not given it an address yet"
 
 

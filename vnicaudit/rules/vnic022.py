@@ -39,8 +39,8 @@ Run it with KVM: ``<domain type='kvm'>`` in libvirt, ``[libvirt] virt_type = kvm
 
 ## Fix safety
 
-Not automatic: the guest sees another CPU, and some machines run only under emulation. Power it off
-and on, and check that it boots.
+Not automatic: the guest sees a different CPU, and some machines run only under emulation. Power it
+off and on, and check that it boots.
 
 ## When it does not fire
 

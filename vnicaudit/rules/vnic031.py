@@ -86,7 +86,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         )
     elif limit is not None and pairs > limit and not subject.proven:
         yield Problem(
-            f"{pairs} queue pairs, and {limit} at most are possible here: the domain does not "
+            f"{pairs} queue pairs, but at most {limit} are possible here: the domain does not "
             "start",
             field="queues",
             severity="error",

@@ -36,8 +36,8 @@ since 11.1, which needs shared memory.
 
 ## Fix safety
 
-Not automatic: the guest gets another address, and services behind port forwarding must be reached
-in another way.
+Not automatic: the guest gets a different address, and services behind port forwarding must be
+reached in a different way.
 
 ## When it does not fire
 

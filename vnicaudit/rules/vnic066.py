@@ -162,7 +162,7 @@ def check_domain(subject: DomainSubject) -> Iterator[Problem]:
         yield Problem(
             f"its flavor says {FLAVOR_WORDS[name]} = {_flag_text(server.flavor_flag(name))}, and "
             f"Nova keeps {name} = {_flag_text(server.flag(name))} for it: "
-            "Nova cannot start it any more",
+            "Nova can no longer start it",
             severity="error",
             confidence="high" if server.properties_source == "api" else "medium",
             fix=_as_the_flavor(name, _flag_text(server.flavor_flag(name))),
@@ -176,9 +176,9 @@ def _as_the_flavor(name: str, value: str) -> Advice:
         (
             f"Set {name} as the flavor has it: stop the server, ",
             SetProperty(name, value, "server"),
-            ", start it. Out of ERROR it comes with ",
+            ", start it. If it is in ERROR, first run ",
             OpenStack("server set --state active"),
-            ", then stop.",
+            ", then stop it.",
         )
     )
 

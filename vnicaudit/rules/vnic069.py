@@ -79,7 +79,7 @@ def check(subject: SiteSubject) -> Iterator[Problem]:
             f"{_difference_text(found)} here, {_value_text(found.usual)} on {_count(found)}",
             field=f"libvirt/{found.option}",
             confidence="medium",
-            fix=f"Give all compute nodes of the site one value of [libvirt] {found.option}, and "
+            fix=f"Give all compute nodes of the site the same [libvirt] {found.option}, and "
             "restart nova-compute.",
             related=found.places,
         )

@@ -126,7 +126,10 @@ def _problem(image: Image) -> str | None:
         )
     if lacks_vif_model(model, image.nova):
         since = VIF_MODELS_SINCE[model]
-        return f"Nova's libvirt driver has it since {since}, and this is Nova {image.nova} at most"
+        return (
+            f"Nova's libvirt driver has had it since {since}, and this is Nova {image.nova} or "
+            "older"
+        )
     if model in _OTHERS:
         return "a model of another hypervisor; Nova's libvirt driver refuses it"
     if image.on_z and model in _NOT_ON_Z:

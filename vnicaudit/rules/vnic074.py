@@ -115,7 +115,7 @@ def check(subject: ConfigSubject, reported: Reported) -> Iterator[Problem]:
             yield _problem(nova, option, option.known)
     for option in _flag_lines(nova)[:_MOST]:
         yield Problem(
-            f"{option.name}: a flag of the time before oslo.config, which does not read it",
+            f"{option.name}: a flag from before oslo.config, which does not read it",
             field=nova.field_of(option),
             severity="low",
             fix=f"Remove the line, or write it as {option.name.lstrip('-')} in its section.",

@@ -307,8 +307,20 @@ def test_comments_of_several_descriptions_that_need_attention(
     path.write_text("\n".join(lines))
     found = audited(path)
     assert rules_of(found) == ([rule, "VNIC062", "VNIC062"], [])
-    (own,) = (one for each in found for one in each.findings if one.rule == rule)
+    ((whose, own),) = ((each, one) for each in found for one in each.findings if one.rule == rule)
     assert own.location.line == at + 1
+    assert (whose.scope, whose.subject, whose.file) == ("config", str(path), str(path))
+
+
+def test_what_is_wrong_with_comments_stands_once_with_their_file(tmp_path: Path) -> None:
+    for name in ("a.tf", "b.tf"):
+        text = _TERRAFORM.replace("VNIC06 as old", "VNIC061 unused")
+        (tmp_path / name).write_text(f"{comment('VNIC999 why')}{text}")
+    found = [one for one in audited(tmp_path / "a.tf", tmp_path / "b.tf") if one.findings]
+    assert [(one.scope, rules_of([one])[0]) for one in found] == [
+        ("image", ["VNIC062"]), ("image", ["VNIC062"]), ("config", ["SUPP002", "SUPP003"]),
+        ("image", ["VNIC062"]), ("image", ["VNIC062"]), ("config", ["SUPP002", "SUPP003"]),
+    ]  # fmt: skip
 
 
 def test_a_comment_about_something_else_is_none(tmp_path: Path) -> None:

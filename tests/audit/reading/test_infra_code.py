@@ -70,7 +70,7 @@ def test_a_file_that_cannot_be_parsed_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "main.tf"
     file.write_text(TERRAFORM.replace("properties  =", "properties  = ="), "utf-8")
     found = '= { os_type = "linux", hw_vif_model = "p'
-    message = f"not read by the HCL parser: {found!r} where it expects something else"
+    message = f"the HCL parser cannot read it: unexpected {found!r}"
     assert _read(file) == [ReadError(message, str(file), 4)]
 
 

@@ -157,7 +157,7 @@ def test_who_sees_more_servers_decides_how_grave_it_is(cloud: FakeCloud) -> None
         cloud.clouds = {"prod": [first], "again": [second]}
         (item,) = [one for one in run.items([TARGET, AGAIN]) if isinstance(one, Audited)]
         assert (item.target, item.findings[0].severity) == (target, "medium")
-        assert "10 servers were made of it" in item.findings[0].message
+        assert "used by 10 servers" in item.findings[0].message
 
 
 def test_a_flavor_whose_extra_specs_are_shown_is_judged(cloud: FakeCloud) -> None:

@@ -60,7 +60,7 @@ def test_a_line_of_25g() -> None:
         (
             ("--speed", "10G", "--goodput", "19G"),
             "19 Gb/s is 201.81 % of what TCP can carry here, 198.52 % of what UDP can: more than "
-            "one such line carries",
+            "one such line can carry",
         ),
     ],
 )

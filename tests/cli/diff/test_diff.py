@@ -94,7 +94,7 @@ def test_a_definition_inside_a_quoted_text_is_not_gone(reports: Path) -> None:
     expected = {("unknown", "fixed"), ("still", "same"), ("new", "spoiled")}
     assert states("old.json", "quoted.json") == (4, expected)
     text = " ".join(inside("diff", "old.json", "quoted.json").stdout.split())
-    assert "guests/fixed.xml holds domain XML inside a quoted text: not judged" in text
+    assert "guests/fixed.xml holds domain XML inside a quoted string: not judged" in text
 
 
 def test_a_part_that_was_not_judged_before_either_hides_nothing(reports: Path) -> None:

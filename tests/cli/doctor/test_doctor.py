@@ -125,9 +125,9 @@ def no_clouds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("clouds: [1\n", "it is not YAML at line 2, column 1"),
         ("cluods: {prod: {}}\n", "it has no clouds: key, but cluods:"),
-        ("clouds: {prod: 7}\n", "clouds: prod: is a number, and must be a mapping (key: value)"),
-        ("clouds:\n", "clouds: is empty, and must be a mapping (key: value)"),
-        ("", "it is empty, and must be a mapping (key: value)"),
+        ("clouds: {prod: 7}\n", "clouds: prod: is a number, but must be a mapping (key: value)"),
+        ("clouds:\n", "clouds: is empty, but must be a mapping (key: value)"),
+        ("", "it is empty, but must be a mapping (key: value)"),
     ],
 )
 @pytest.mark.usefixtures("no_clouds")

@@ -23,7 +23,7 @@ from tests.fleet.paths import by_ssh, mute_port, tiring_proxy
 
 HOSTS = 20
 SAMPLE_IN = {
-    "html": "Only a part was looked at: 10% of hosts (seed 7)",
+    "html": "Only a part was audited: 10% of hosts (seed 7)",
     "text": "sample of 10%",
     "markdown": "sample of 10%",
     "openmetrics": "vnicaudit_sample_share 0.1",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -54,3 +55,20 @@ def test_the_history_is_asked_once_about_many_hosts_without_a_reading(
         live_page.history_page(state, (), folder)
         assert len(sizes) == queries
         assert sum(sizes) == len(HOSTS) - len(range(0, len(HOSTS), kept))
+
+
+def test_the_nics_of_many_hosts_are_one_query(tmp_path: Path) -> None:
+    folder = _stored(tmp_path, kept=1000)
+    statements: list[str] = []
+    with (
+        history_to_write(history_place(None, tmp_path)) as history,
+        history.database.reading() as connection,
+    ):
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        driver.set_trace_callback(statements.append)
+        page = live_page.history_page(FleetState(connection), (), folder)
+        driver.set_trace_callback(None)
+    assert page.count(b"<html") == 1
+    columns = [one for one in statements if "nic.rx_queue_size" in one]
+    assert len(columns) == 2  # of 64 hosts, and of the other six

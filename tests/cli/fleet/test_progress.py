@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+from contextlib import redirect_stderr
+
 from vnicaudit.cli.fleet.progress import FleetProgress
 from vnicaudit.fleet.running.spool import HostSummary
 
@@ -30,3 +33,23 @@ def test_what_was_done_before_says_nothing_of_the_rate() -> None:
     progress.resumed()
     progress(summary())
     assert progress.text(1.0).endswith("1.0 hosts/s, 49 s left")
+
+
+def test_a_log_says_how_far_it_is_and_for_how_long_no_host_answered() -> None:
+    now = [0.0]
+    with redirect_stderr(io.StringIO()) as log:
+        progress = FleetProgress(4, enabled=True, clock=lambda: now[0])
+        progress.reads()
+        for second in (1.0, 9.0, 10.0):
+            now[0] = second
+            progress(summary())
+        for second in (15.0, 20.0, 21.0):
+            now[0] = second
+            progress.show_waiting()
+        progress.clear()
+        now[0] = 500.0
+        progress.show_waiting()
+    assert log.getvalue().splitlines() == [
+        "3 of 4 hosts, 150 domains, 0.3 hosts/s, 3 s left",
+        "3 of 4 hosts, 150 domains, 0.1 hosts/s, 7 s left; no progress for 10 s",
+    ]

@@ -63,7 +63,7 @@ def test_the_page_of_an_audit_tells_what_changed_since_the_last(
     assert '<a href="#settled?state=gone"><b>2</b> gone</a>' in pages[2]
     assert "The last 3 audits" in pages[2]
     assert "What first" in pages[1]
-    assert "Rules left out" in pages[1]
+    assert "Rules skipped" in pages[1]
     redacted = tmp_path / "redacted.html"
     inside(*words[:-1], redacted, "--redact")
     text = redacted.read_text()

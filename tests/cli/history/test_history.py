@@ -103,12 +103,12 @@ def test_drift_in_every_format(state: Path) -> None:
     words = ("drift", "2026-01-02", "latest", "--state", state)
     found = json.loads(printed(*words, "--format", "json"))
     nics = {(one["state"], one["host"], one["domain"]) for one in found["nics"]}
-    assert nics == {("gone", "kvm1", "vm2"), ("returned", "kvm2", "vm2")}
+    assert nics == {("moved", "kvm2", "vm2")}
     rows = list(csv.DictReader(io.StringIO(printed(*words, "--format", "csv"))))
-    assert len(rows) == len(found["nics"]) + len(found["findings"]) == 8
+    assert len(rows) == len(found["nics"]) + len(found["findings"]) == 4
     text, markdown = printed(*words), printed(*words, "--format", "markdown")
-    assert "1 NIC returned:" in text
-    assert "| returned | kvm2 | vm2 | `52:54:00:00:00:02` | e1000 |" in markdown
+    assert "1 NIC moved:" in text
+    assert "| moved | kvm2 | vm2 | `52:54:00:00:00:02` | host kvm1 → kvm2, e1000 |" in markdown
 
 
 def test_only_what_both_audits_looked_at_is_compared(state: Path) -> None:

@@ -100,6 +100,27 @@ def test_what_is_said(here: Path, capsys: Capture) -> None:
     )
 
 
+@pytest.mark.parametrize("chosen", [0, 1], ids=["first", "second"])
+def test_of_two_guests_of_one_name_the_planned_one_is_changed(here: Path, chosen: int) -> None:
+    """Nothing but their places in the file tells them apart."""
+    text = definition(interface("e1000"), uuid=None)
+    (here / "a.xml").write_text(text * 2)
+
+    def only(plan: dict[str, Any]) -> None:
+        plan["steps"] = [plan["steps"][chosen]]
+
+    planned(edit=only)
+    begins = json.loads((here / "plan.json").read_text())["steps"][0]["line"]
+    assert begins == 1 + chosen * text.count("\n")
+    assert apply() == 0
+    changed = definition(interface("virtio"), uuid=None)
+    texts = [changed if number == chosen else text for number in range(2)]
+    assert (here / "a.xml").read_text() == "".join(texts)
+    planned()
+    assert apply() == 0
+    assert (here / "a.xml").read_text() == changed * 2
+
+
 def test_again_is_already(here: Path, capsys: Capture) -> None:
     planned()
     apply()
@@ -212,13 +233,13 @@ def test_guests_of_one_name_are_told_apart(here: Path, capsys: Capture) -> None:
     assert run(["plan", "a.xml", "b.xml", "-o", "plan.json"]) == 0
     names = [f"a ({here / file})" for file in ("a.xml", "b.xml")]
     planned_for = capsys.readouterr().out
-    assert all(f"  {name}  " in planned_for for name in names)
+    assert all(f"  a ({file})  " in planned_for for file in ("a.xml", "b.xml"))
     assert run(["apply", "plan.json", "--dry-run", "--quiet"]) == 0
     assert capsys.readouterr().out == "".join(f"{name}: would be applied\n" for name in names)
     assert run(["apply", "plan.json", "--yes"]) == 0
     told = capsys.readouterr()
     assert all(f"{name}: applied" in told.err for name in names)
-    assert all(f"  {name}  " in told.out for name in names)
+    assert all(f"  a ({file})  " in told.out for file in ("a.xml", "b.xml"))
 
 
 @pytest.mark.parametrize(
@@ -407,10 +428,10 @@ _DISAGREES = "step 1: the change does not match its diff: make a new plan"
         (_set("changes", []), _DISAGREES),
         (_set("diff", ""), _DISAGREES),
         (_set("place", "/domain/devices/interface[2]"), _DISAGREES),
-        (_set("place", "/domain/devices/interface[3]"), "the <interface> is not found again"),
+        (_set("place", "/domain/devices/interface[3]"), "the <interface> is no longer there"),
         (_set("place", None), "step 1 has no place in the file: make a new plan"),
-        (_set("place", "//interface"), "the NIC is no <interface>"),
-        (_set("changes.0.new", "a'/><x y='"), "cannot be a value of model"),
+        (_set("place", "//interface"), "the NIC is not an <interface>"),
+        (_set("changes.0.new", "a'/><x y='"), "model cannot be set to"),
     ],
 )
 def test_a_step_that_is_not_as_it_was_reviewed_is_refused(
@@ -508,6 +529,20 @@ def test_unsafe_steps_are_for_those_who_ask_again(here: Path, capsys: Capture) -
     assert "e1000" in (here / "a.xml").read_text()
     assert apply("--include-unsafe") == 0
     assert "e1000" not in (here / "a.xml").read_text()
+
+
+def test_a_plan_of_unsafe_and_blocked_steps_alone(here: Path, capsys: Capture) -> None:
+    (here / "a.xml").write_text(definition(interface("e1000"), os=CENTOS_7))
+    blocked = definition(interface("e1000"), metadata=NOVA, name="b").replace("6f4d", "7f4d")
+    (here / "b.xml").write_text(blocked)
+    planned("a.xml", "b.xml")
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "--dry-run"]) == 5
+    shown = capsys.readouterr()
+    assert shown.out == (
+        "Nothing to apply: 1 unsafe step (to include: --include-unsafe), 1 blocked step\n"
+    )
+    assert shown.err.endswith("\nNothing was changed.\n")
 
 
 def test_what_can_be_done_is_done_and_the_rest_named(here: Path, capsys: Capture) -> None:

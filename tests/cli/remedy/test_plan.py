@@ -98,6 +98,18 @@ def test_targets_that_could_not_be_read_are_not_nothing_to_change(
         assert capsys.readouterr().out.endswith(f"\n{last}\n")
 
 
+def test_torn_files_of_a_folder_are_told_and_others_passed_over(
+    here: Path, capsys: Capture
+) -> None:
+    (here / "b.xml").write_text(E1000[:-20])
+    (here / "notes.txt").write_text("See the wiki.\n")
+    assert run(["plan", "."]) == 4
+    shown = capsys.readouterr().out
+    assert "Could not be read\n  b.xml:" in shown
+    assert "notes.txt" not in shown
+    assert "\n1 step on 1 domain: 1 safe; 1 error while reading\n" in shown
+
+
 def test_quiet_leaves_the_last_lines_away(capsys: Capture) -> None:
     assert run(["plan", "a.xml", "-o", "plan.json", "--quiet"]) == 0
     shown = capsys.readouterr()

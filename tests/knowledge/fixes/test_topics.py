@@ -61,7 +61,8 @@ SENTENCES: dict[Topic, dict[str, str]] = {
             "remove port and add port."
         ),
         "ovirt": (
-            "Give the vNIC of the copy another address in the engine, while the virtual machine is "
+            "Give the vNIC of the copy a different address in the engine, while the virtual "
+            "machine is "
             "down."
         ),
     },
@@ -114,23 +115,23 @@ SENTENCES: dict[Topic, dict[str, str]] = {
     "use-kvm": {
         "kubevirt": (
             "Run it with KVM: no useEmulation in the KubeVirt resource. The guest sees "
-            "another CPU: power it off and on, and check it."
+            "a different CPU: power it off and on, and check it."
         ),
         "libvirt": (
-            "Run it with KVM: <domain type='kvm'>. The guest sees another CPU: power it off "
+            "Run it with KVM: <domain type='kvm'>. The guest sees a different CPU: power it off "
             "and on, and check it."
         ),
         "nova": (
             "Run it with KVM: [libvirt] virt_type = kvm in nova.conf of the compute node, "
-            "then hard-reboot the server. The guest sees another CPU: power it off and on, "
+            "then hard-reboot the server. The guest sees a different CPU: power it off and on, "
             "and check it."
         ),
         "ovirt": (
             "Run it with KVM: the definition is oVirt's, change it in the engine. The guest "
-            "sees another CPU: power it off and on, and check it."
+            "sees a different CPU: power it off and on, and check it."
         ),
         "qemu": (
-            "Run it with KVM: -accel kvm on QEMU's command line. The guest sees another CPU: "
+            "Run it with KVM: -accel kvm on QEMU's command line. The guest sees a different CPU: "
             "power it off and on, and check it."
         ),
     },

@@ -7,8 +7,7 @@ mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev
 exec </dev/console >/dev/console 2>&1
-# shellcheck disable=SC2046 # words: names of modules
-modprobe -a $(cat /etc/modules)
+drivers
 for nic in /sys/class/net/*; do
     [ -e "$nic/device/driver" ] || continue
     driver=$(basename "$(readlink "$nic/device/driver")")

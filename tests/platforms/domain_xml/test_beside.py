@@ -72,7 +72,7 @@ def test_it_is_in_utf_8_with_its_namespaces() -> None:
 
 
 def test_a_nic_that_is_not_there() -> None:
-    with pytest.raises(RefusedError, match=r"^the <interface> is not found again$"):
+    with pytest.raises(RefusedError, match=r"^the <interface> is no longer there$"):
         beside(_definition(_NIC), 2, _MAC)
 
 

@@ -97,11 +97,11 @@ def test_a_netdev_that_is_cut_off_leaves_its_nic() -> None:
         (("-S", "-device"), 3, "ends after -device, which takes a value"),
         (("-cpu",), 2, "ends after -cpu, which takes a value"),
         (("-device", "-netdev", "user,id=u"), 3,
-         "-device has no value: '-netdev' stands in its place"),
-        (("-nic", "", "-S"), 3, "-nic has no value: '' stands in its place"),
+         "-device has no value: '-netdev' is in its place"),
+        (("-nic", "", "-S"), 3, "-nic has no value: '' is in its place"),
         (("-device e1000",), 2, "-device and its value are one argument: QEMU has no such option"),
-        (("-nic", "tap"), 3, "-nic names no model=, and the machine's default NIC is not known"),
-        (("-net", "nic"), 3, "-net names no model=, and the machine's default NIC is not known"),
+        (("-nic", "tap"), 3, "-nic names no model=, and the machine's default NIC is unknown"),
+        (("-net", "nic"), 3, "-net names no model=, and the machine's default NIC is unknown"),
     ],
 )  # fmt: skip
 def test_arguments_that_do_not_fit_together(
@@ -134,7 +134,7 @@ def test_ten_thousand_arguments_are_read_and_the_rest_is_named() -> None:
     assert len(domain.nics) == 5001
     assert domain.unread == (
         ReadError(
-            "<qemu:arg> not understood: more than 10,000 arguments, this one and the rest are "
+            "<qemu:arg> not understood: more than 10,000 arguments: this one and the rest are "
             "not read",
             "a.xml",
             10002,

@@ -250,14 +250,14 @@ def test_an_interface_stays_without_its_only_attribute() -> None:
 @pytest.mark.parametrize(
     ("field", "new", "reason"),
     [
-        ("type", None, "@type is not changed in place: edit it by hand"),
-        ("source", "br1", "source is not changed in place: edit it by hand"),
-        ("filterref", "clean", "filterref is not changed in place: edit it by hand"),
-        ("address", "pci", "address is not changed in place: edit it by hand"),
-        ("address_type", "ccw", "address/@type is not changed in place: edit it by hand"),
-        ("address_bus", None, "address/@bus is not changed in place: edit it by hand"),
-        ("mac", None, "mac/@address is not changed in place: edit it by hand"),
-        ("host_off", "csum", "driver/host is not changed in place: edit it by hand"),
+        ("type", None, "@type cannot be changed in place: edit it by hand"),
+        ("source", "br1", "source cannot be changed in place: edit it by hand"),
+        ("filterref", "clean", "filterref cannot be changed in place: edit it by hand"),
+        ("address", "pci", "address cannot be changed in place: edit it by hand"),
+        ("address_type", "ccw", "address/@type cannot be changed in place: edit it by hand"),
+        ("address_bus", None, "address/@bus cannot be changed in place: edit it by hand"),
+        ("mac", None, "mac/@address cannot be changed in place: edit it by hand"),
+        ("host_off", "csum", "driver/host cannot be changed in place: edit it by hand"),
     ],
 )
 def test_what_is_not_written(field: str, new: str | None, reason: str) -> None:
@@ -299,13 +299,13 @@ def test_what_is_not_written(field: str, new: str | None, reason: str) -> None:
 def test_a_value_that_cannot_be_written(field: str, value: str) -> None:
     with pytest.raises(RefusedError) as caught:
         _changed(_BRIDGE, (field, value))
-    assert str(caught.value) == f"{value!r} cannot be a value of {field}"
+    assert str(caught.value) == f"{field} cannot be set to {value!r}"
 
 
 def test_a_long_value_is_cut_in_the_message() -> None:
     with pytest.raises(RefusedError) as caught:
         _changed(_BRIDGE, ("source_path", "a" * 1000))
-    assert str(caught.value) == f"'{'a' * 40}' cannot be a value of source_path"
+    assert str(caught.value) == f"source_path cannot be set to '{'a' * 40}'"
 
 
 _TEXT = st.text(

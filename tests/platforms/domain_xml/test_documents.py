@@ -77,10 +77,10 @@ def test_ebcdic(name: str, codec: str) -> None:
 @pytest.mark.parametrize(
     ("declaration", "message"),
     [
-        ("encoding='IBM-1047'", "encoding 'IBM-1047' is not known: make it UTF-8 (iconv)"),
-        ("encoding='utf-8'", "EBCDIC that calls itself 'utf-8'"),
-        ("encoding='rot13'", "encoding 'rot13' is not known"),
-        ("encoding='cp\x0037'", "encoding 'cp\\x0037' is not known"),
+        ("encoding='IBM-1047'", "unknown encoding 'IBM-1047': convert the file to UTF-8 (iconv)"),
+        ("encoding='utf-8'", "EBCDIC declared as 'utf-8'"),
+        ("encoding='rot13'", "unknown encoding 'rot13'"),
+        ("encoding='cp\x0037'", "unknown encoding 'cp\\x0037'"),
         ("encoding='cp037", "EBCDIC whose XML declaration names no encoding"),
         ("", "EBCDIC whose XML declaration names no encoding"),
     ],

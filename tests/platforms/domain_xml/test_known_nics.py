@@ -21,7 +21,8 @@ from vnicaudit.platforms.domain_xml.reading_memory import ReadingMemory
 from vnicaudit.platforms.domain_xml.shapes import Shapes
 from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
-KINDS = ("bridge", "network", "direct", "vdpa", "vhostuser", "hostdev", "ethernet", "udp", "user")
+KINDS = ("bridge", "network", "direct", "vdpa", "vhostuser", "hostdev", "ethernet", "udp", "mcast",
+         "user")  # fmt: skip
 NAMES = ("br0", "br1", "default", "/dev/vhost-vdpa-0", "/var/run/openvswitch/vhu1", "/tmp/s", "")
 MACS = ("52:54:00:00:00:01", "52:54:00:00:00:02", "52:54:00:AA:00:03", "53:54:00:00:00:04", "x",
         " 52:54:00:00:00:05", "00:00:00:00:00:00", "")  # fmt: skip
@@ -32,8 +33,9 @@ CHILDREN: tuple[str, ...] = (
     "<source bridge='{name}'/>",
     "<source network='{name}' bridge='{name}' portgroup='{name}'/>",
     "<source dev='{name}' mode='{word}'/>",
+    "<source><address type='{word}' bus='{word}' slot='0x01'/></source>",
     "<source type='unix' path='{name}' mode='{word}'><reconnect enabled='{word}'/></source>",
-    "<source address='{name}' port='1'><local address='{name}' port='2'/></source>",
+    "<source address='{name}' port='{word}'><local address='{name}' port='2'/></source>",
     "<actual type='{word}'><source bridge='{name}'/></actual>",
     "<target dev='{name}' managed='{word}'/>",
     "<target dev='{name}'/>",

@@ -169,6 +169,24 @@ def test_an_assigned_device(address: str, source: str | None) -> None:
     assert found.location.xpath == "/domain/devices/hostdev[1]"
 
 
+@pytest.mark.parametrize(
+    ("kind", "inside", "source"),
+    [
+        ("hostdev", "><address type='pci' domain='0x0000' bus='0x3b' slot='0x02' function='0x1'/>",
+         "0000:3b:02.1"),
+        ("hostdev", ">", None),
+        ("udp", " address='127.0.0.1' port='11115'><local address='127.0.0.1' port='11116'/>",
+         "127.0.0.1:11115"),
+        ("mcast", " address='230.0.0.1' port='5558'>", "230.0.0.1:5558"),
+        ("client", " address='fd00::1' port='5558'>", "[fd00::1]:5558"),
+        ("server", " port='5558'>", ":5558"),
+        ("server", ">", None),
+    ],
+)  # fmt: skip
+def test_what_an_interface_is_connected_to(kind: str, inside: str, source: str | None) -> None:
+    assert nic(f"<source{inside}</source>", kind).source == source
+
+
 def test_an_assigned_device_that_takes_part_in_teaming() -> None:
     """The form of libvirt's formatdomain page: the persistent half is an interface."""
     persistent, transient = nics(

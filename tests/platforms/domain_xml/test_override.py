@@ -157,7 +157,7 @@ def test_on_an_emulated_nic_there_is_no_ring_to_set() -> None:
     nic = TAP.format("").replace("virtio", "e1000")
     found = _resolved(_domain(nic, _device("net0", rx_queue_size="512")))
     assert found.rx_queue_size.reason == (
-        "does not start: <qemu:override>: e1000 has no property rx_queue_size, virtio has"
+        "does not start: <qemu:override>: e1000 has no property rx_queue_size; only virtio has"
     )
 
 

@@ -50,22 +50,25 @@ def test_a_nic_that_is_not_there(number: int) -> None:
         lambda: for_attach(_DATA, number),
     ]
     for call in calls:
-        with pytest.raises(RefusedError, match=r"^the <interface> is not found again$"):
+        with pytest.raises(RefusedError, match=r"^the <interface> is no longer there$"):
             call()
 
 
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "it is not the definition of a domain"),
-        (b"just text", "it is not the definition of a domain"),
-        (b"</x><domain/>", "it is not the definition of a domain"),
-        (b"<domain><devices><interface/>", "it is not the definition of a domain"),
-        (b"<network><devices><interface/></devices></network>", "it is not the definition"),
-        (b"<domain xmlns='u'><devices><interface/></devices></domain>", "it is not the definition"),
-        (b"LibvirtQemudSave\2\0\0\0" + _DATA, "it is not the definition of a domain"),
-        (_DATA + b"<domain/>", "there is more than one definition in it"),
-        (_DATA.replace(b"'1.0'", b"'1.0' encoding='UTF-7'"), "its encoding, UTF-7, is not one"),
+        (b"", "it is not a domain definition"),
+        (b"just text", "it is not a domain definition"),
+        (b"</x><domain/>", "it is not a domain definition"),
+        (b"<domain><devices><interface/>", "it is not a domain definition"),
+        (b"<network><devices><interface/></devices></network>", "it is not a domain definition"),
+        (
+            b"<domain xmlns='u'><devices><interface/></devices></domain>",
+            "it is not a domain definition",
+        ),
+        (b"LibvirtQemudSave\2\0\0\0" + _DATA, "it is not a domain definition"),
+        (_DATA + b"<domain/>", "it holds more than one definition"),
+        (_DATA.replace(b"'1.0'", b"'1.0' encoding='UTF-7'"), "its encoding, UTF-7, cannot be"),
         (b"\xff\xfe<\0d\0o\0m\0a\0i\0n\0>", "the file's encoding cannot be written back"),
     ],
 )
@@ -96,7 +99,7 @@ def test_what_is_not_one_definition(data: bytes, reason: str) -> None:
     ],
 )
 def test_what_is_no_interface_is_not_put_in(element: bytes) -> None:
-    with pytest.raises(RefusedError, match=r"^what is to be put in is no <interface>$"):
+    with pytest.raises(RefusedError, match=r"^the replacement is not an <interface>$"):
         with_interface(_DATA, 1, element)
 
 

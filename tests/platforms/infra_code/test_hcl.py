@@ -151,24 +151,24 @@ def test_a_long_file_is_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "message", "line"),
     [
-        ("a {\n b = = 1\n}\n", "'= 1' where", 2),
-        ("a {\n b = 1\n", "the end where", 3),
-        ("a {\n b = [1}\n]\n", "'}' where", 2),
-        ("a {\n}\n}\n", "'}' where", 3),
-        ('a {\n b = "x\n}\n', "'\"x' where", 2),
-        ('a {\n b = "${c"\n}\n', "'\"' where", 2),
-        ("a {\n b = <<E\n}\n", "'<<E' where", 2),
-        ("a {\n b = { c }\n}\n", "'}' where", 2),
-        ("a {\n b = 'c'\n}\n", "\"'c'\" where", 2),
-        ("a {\n b =\n}\n", "'}' where", 2),
-        ("a = 1 /* b\n", "'/* b' where", 1),
-        ("a = 1, b = 2\n", "', b = 2' where", 1),
-        ("a {} b {}\n", "'b {}' where", 1),
-        ('"a" {}\n', "'\"a\" {}' where", 1),
+        ("a {\n b = = 1\n}\n", "'= 1'", 2),
+        ("a {\n b = 1\n", "end", 3),
+        ("a {\n b = [1}\n]\n", "'}'", 2),
+        ("a {\n}\n}\n", "'}'", 3),
+        ('a {\n b = "x\n}\n', "'\"x'", 2),
+        ('a {\n b = "${c"\n}\n', "'\"'", 2),
+        ("a {\n b = <<E\n}\n", "'<<E'", 2),
+        ("a {\n b = { c }\n}\n", "'}'", 2),
+        ("a {\n b = 'c'\n}\n", "\"'c'\"", 2),
+        ("a {\n b =\n}\n", "'}'", 2),
+        ("a = 1 /* b\n", "'/* b'", 1),
+        ("a = 1, b = 2\n", "', b = 2'", 1),
+        ("a {} b {}\n", "'b {}'", 1),
+        ('"a" {}\n', "'\"a\" {}'", 1),
     ],
 )
 def test_what_is_not_read_is_told_with_its_line(text: str, message: str, line: int) -> None:
     with pytest.raises(TargetError) as caught:
         blocks(text, "f")
-    expected = f"not read by the HCL parser: {message} it expects something else"
+    expected = f"the HCL parser cannot read it: unexpected {message}"
     assert (caught.value.message, caught.value.line) == (expected, line)

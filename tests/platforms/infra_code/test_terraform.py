@@ -208,7 +208,7 @@ def test_broken_hcl_is_an_error_with_its_line() -> None:
     with pytest.raises(TargetError) as caught:
         _read(HCL.replace('name  = "big"', "name  = = big"))
     assert (caught.value.message, caught.value.file, caught.value.line) == (
-        "not read by the HCL parser: '= big' where it expects something else",
+        "the HCL parser cannot read it: unexpected '= big'",
         "main.tf",
         18,
     )

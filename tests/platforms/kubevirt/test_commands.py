@@ -66,7 +66,7 @@ def test_a_key_that_stands_twice_is_named_and_the_rest_is_judged(tmp_path: Path)
     file = tmp_path / "vm.yaml"
     file.write_text(VM.replace("bridge: {}", "bridge: {}, model: pcnet, model: e1000"))
     result = vnicaudit("audit", str(file), "--select", "VNIC071")
-    assert "the key 'model' stands twice (line 8 too): the last counts" in " ".join(
+    assert "the key 'model' appears twice (also on line 8): the last one counts" in " ".join(
         result.stdout.split()
     )
     assert "e1000 is emulated packet by packet" in " ".join(result.stdout.split())

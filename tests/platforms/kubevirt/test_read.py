@@ -322,7 +322,7 @@ def test_a_piece_of_a_vm_is_not_judged_and_has_no_nic(text: str, lacks: str) -> 
     found = domain(text)
     assert found.nics == ()
     assert found.unjudged == (
-        "the whole manifest, as kustomize or Helm builds it (what stands here KubeVirt refuses: "
+        "the whole manifest, as kustomize or Helm builds it (KubeVirt refuses it as it is here: "
         f"it lacks {lacks})"
     )
     (skipped,) = (
@@ -413,7 +413,7 @@ def test_a_key_that_stands_twice_is_an_error_where_a_verdict_depends_on_it(
     items = read(TWICE.format(*said))
     errors = [item for item in items if isinstance(item, ReadError)]
     assert [error.line for error in errors] == ([] if line is None else [line])
-    assert all("stands twice" in error.message for error in errors)
+    assert all("appears twice" in error.message for error in errors)
     assert len([item for item in items if isinstance(item, Domain)]) == 1
 
 
@@ -421,8 +421,8 @@ def test_keys_that_stand_twice_in_a_preference_and_in_what_is_not_judged() -> No
     preference = OLD % "pcnet, preferredInterfaceModel: virtio"
     error, found = read(preference)
     assert isinstance(error, ReadError)
-    assert error.message == "the key 'preferredInterfaceModel' stands twice (line 4 too): " + (
-        "the last counts"
+    assert error.message == "the key 'preferredInterfaceModel' appears twice (also on line 4): " + (
+        "the last one counts"
     )
     assert isinstance(found, Preference)
     assert read("apiVersion: kubevirt.io/v1\nkind: KubeVirt\nspec: {a: 1, a: 2}\n") == []

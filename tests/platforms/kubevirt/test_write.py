@@ -135,9 +135,9 @@ def test_a_preference() -> None:
         (
             "- name: a\n",
             Change("rx_queue_size", None, "512", safe=True),
-            "no field of this manifest",
+            "this manifest has no field",
         ),
-        ("- name: a\n", Change("model", None, "virtio-transitional", safe=True), "no field"),
+        ("- name: a\n", Change("model", None, "virtio-transitional", safe=True), "has no field"),
         ("- name: a\n  model: {{ .Values.m }}\n", _MODEL, "a template fills this in"),
         ("- name: a\n  model: &m e1000\n", _MODEL, "an anchor shares this"),
         ("- &i\n  name: a\n", _MODEL, "an anchor shares this"),

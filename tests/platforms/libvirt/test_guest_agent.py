@@ -1,8 +1,9 @@
 """A booted guest whose agent answers."""
 
+import libvirt
 import pytest
 
-from tests.rig.domain_xml import Nic, Pieces
+from tests.rig.domain_xml import MAC, Nic
 from tests.rig.guests import GuestFactory
 from tests.rig.hypervisor import URI
 from tests.rig.process import wait_for
@@ -11,9 +12,14 @@ from vnicaudit.platforms.libvirt.read import read
 
 pytestmark = pytest.mark.rig
 
+LIBOSINFO = "http://libosinfo.org/xmlns/libvirt/domain/1.0"
+LIVE = libvirt.VIR_DOMAIN_AFFECT_LIVE | libvirt.VIR_DOMAIN_AFFECT_CONFIG
+
 
 def test_the_agent_tells_the_system_only_when_it_is_asked(x86_guest: GuestFactory) -> None:
-    with x86_guest(Nic("e1000"), pieces=Pieces(system=None)) as guest:
+    with x86_guest(Nic("e1000", mac=MAC), machine="q35") as guest:
+        # as one that was never described: it need not be booted for it
+        guest.domain.setMetadata(libvirt.VIR_DOMAIN_METADATA_ELEMENT, None, None, LIBOSINFO, LIVE)
         homemade = _asked(guest.name)
         guest.run(["sh", "-c", "printf 'ID=debian\nVERSION_ID=13\n' > /etc/os-release"])
         asked = _asked(guest.name)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -92,13 +93,15 @@ def test_packets_that_a_guest_does_not_take_are_its_drops(daemon: PrivateDaemon,
 
 @pytest.mark.rig
 def test_a_host_s_traffic_comes_behind_its_domains(daemon: PrivateDaemon, uuid: str) -> None:
+    began = time.monotonic()
     live = read(daemon.uri, traffic=1.0)
     found = [item for item in live.domains if isinstance(item, Domain)]
     assert [(one.uuid, one.nics[0].target_dev) for one in found] == [(uuid, TAP)]
     traffic = live.traffic()
+    took = time.monotonic() - began
     assert isinstance(traffic, HostTraffic)
     assert [(one.uuid, one.device) for one in traffic.nics] == [(uuid, TAP)]
-    assert 0.9 <= traffic.nics[0].seconds < 20
+    assert 0.9 <= traffic.nics[0].seconds < took
     assert live.traffic() is None
 
 

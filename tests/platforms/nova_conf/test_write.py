@@ -52,8 +52,8 @@ def test_what_differs(before: bytes, line: int, new: str | None, after: bytes) -
     [
         (b"[l]\n# b\n", 2, "2", "line 2 does not set an option"),
         (b"[l]\na=1\n", 9, "2", "line 9 does not set an option"),
-        (b"[l]\na=1\n", 2, "x\ny", "cannot be a value of a"),
-        (b"[l]\na=1 # one\n", 2, "2", "what looks like a comment behind the value is a part of it"),
+        (b"[l]\na=1\n", 2, "x\ny", "a cannot be set to"),
+        (b"[l]\na=1 # one\n", 2, "2", "what looks like a comment after the value is part of it"),
         (b"[l]\na={{ one }}\n", 2, "2", "a template fills this line in"),
         (b"[l]\na={{ one }}\na=1\n", 3, None, "a template fills this line in"),
         (b"[l]\na=<%= @one %>\n", 2, "2", "a template fills this line in"),
@@ -71,7 +71,7 @@ def test_what_cannot_be_written(data: bytes, line: int, new: str | None, reason:
 
 def test_an_option_that_is_not_there() -> None:
     change = Change("a", None, "1", safe=True)
-    with pytest.raises(RefusedError, match="the option does not stand in this file"):
+    with pytest.raises(RefusedError, match="the option is not in this file"):
         edits_for(b"[l]\n", Location("x", "nova.conf"), change)
 
 

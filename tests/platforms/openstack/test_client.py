@@ -86,11 +86,11 @@ def test_an_answer_that_is_compressed(cloud: FakeCloud, client: Client) -> None:
         ),
         (
             reply(500, {"computeFault": {"message": "Unexpected API Error."}}),
-            "500: Unexpected API Error.; the log of the service has the reason, by the id of the "
-            "request; asked 4 times",
+            "500: Unexpected API Error.; the service's log has the reason, under the request "
+            "id; tried 4 times",
         ),
         (Reply(504, b"<html>\x1b[2J</html>"), "504; the service did not answer its proxy in time: "
-         "try again, or raise its timeout; asked 4 times"),
+         "try again, or raise its timeout; tried 4 times"),
         (reply(418, {"message": "I am\x1b[31m a\nteapot"}), "418: I am [31m a teapot"),
         (reply(418, ["not", "a", "map"]), "418"),
         (reply(418, {"message": 7, "error": {"message": None}}), "418"),
@@ -138,7 +138,7 @@ def test_an_answer_that_is_too_large(
 
 def test_an_error_that_is_too_large(cloud: FakeCloud, client: Client) -> None:
     answered(cloud, Reply(500, b'{"message": "' + bytes(1 << 20)))
-    assert reason(cloud, client).startswith("500; the log of the service")
+    assert reason(cloud, client).startswith("500; the service's log")
 
 
 def test_an_answer_that_breaks_off(cloud: FakeCloud, client: Client) -> None:
@@ -159,7 +159,7 @@ def test_an_answer_that_never_comes(cloud: FakeCloud) -> None:
     client.cloud = client.cloud._replace(deadline=0.5)
     cloud.intercept = silent_until(over)
     try:
-        words = "no complete answer within 0.5 s; --deadline allows more; asked 2 times"
+        words = "no complete answer within 0.5 s; --deadline allows more; tried 2 times"
         assert reason(cloud, client) == words
         assert failure(client).status is None
     finally:
@@ -172,5 +172,5 @@ def test_a_service_that_is_gone(client: Client) -> None:
     client._endpoints["network"] = gone
     assert failure(client).message == (
         "network: GET http://127.0.0.1:9/v2.0/ports: nothing is listening there: is the "
-        "service running, is the port right?; asked 4 times"
+        "service running, is the port right?; tried 4 times"
     )

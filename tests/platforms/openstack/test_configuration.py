@@ -62,19 +62,19 @@ def unusable(file: Path, text: str, name: str = "admin") -> str:
     ("text", "reason"),
     [
         ("clouds: [", "it is not YAML at line 1, column 10"),
-        ("", "it is empty, and must be a mapping (key: value)"),
-        ("just text", "it is a text, and must be a mapping (key: value)"),
-        ("- a", "it is a list, and must be a mapping (key: value)"),
-        ("2026-11-22", "it is something else, and must be a mapping (key: value)"),
-        ("clouds:", "clouds: is empty, and must be a mapping (key: value)"),
-        ("clouds: [a, b]", "clouds: is a list, and must be a mapping (key: value)"),
-        ("clouds: {admin: }", "clouds: admin: is empty, and must be a mapping (key: value)"),
-        ("clouds: {admin: 7}", "clouds: admin: is a number, and must be a mapping (key: value)"),
-        ("clouds: {admin: yes}", "clouds: admin: is a flag, and must be a mapping (key: value)"),
-        ("clouds: {admin: [a]}", "clouds: admin: is a list, and must be a mapping (key: value)"),
+        ("", "it is empty, but must be a mapping (key: value)"),
+        ("just text", "it is a string, but must be a mapping (key: value)"),
+        ("- a", "it is a list, but must be a mapping (key: value)"),
+        ("2026-11-22", "it is something else, but must be a mapping (key: value)"),
+        ("clouds:", "clouds: is empty, but must be a mapping (key: value)"),
+        ("clouds: [a, b]", "clouds: is a list, but must be a mapping (key: value)"),
+        ("clouds: {admin: }", "clouds: admin: is empty, but must be a mapping (key: value)"),
+        ("clouds: {admin: 7}", "clouds: admin: is a number, but must be a mapping (key: value)"),
+        ("clouds: {admin: yes}", "clouds: admin: is a boolean, but must be a mapping (key: value)"),
+        ("clouds: {admin: [a]}", "clouds: admin: is a list, but must be a mapping (key: value)"),
         (
             "clouds: {admin: {auth: me}}",
-            "clouds: admin: auth: is a text, and must be a mapping (key: value)",
+            "clouds: admin: auth: is a string, but must be a mapping (key: value)",
         ),
         ("a: &a [*a]", "an alias in it contains itself"),
         ("a: &a {b: {c: *a}}", "an alias in it contains itself"),
@@ -104,9 +104,9 @@ def test_a_file_in_json(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_file_that_is_too_large(file: Path) -> None:
     file.write_text("#" * (512 << 10), "utf-8")
-    assert wrong() == f"{file} cannot be used: it is empty, and must be a mapping (key: value)"
+    assert wrong() == f"{file} cannot be used: it is empty, but must be a mapping (key: value)"
     file.write_text("#" * ((512 << 10) + 1), "utf-8")
-    assert wrong() == f"{file} is larger than 512 KiB: no clouds.yaml is"
+    assert wrong() == f"{file} is larger than 512 KiB: no clouds.yaml is that large"
 
 
 def test_a_file_that_is_none(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_a_damaged_secure_file(
     secure = nowhere / "secure.yaml"
     monkeypatch.setenv("OS_CLIENT_SECURE_FILE", str(secure))
     assert unusable(secure, "clouds: [") == "it is not YAML at line 1, column 10"
-    assert unusable(secure, "clouds: {admin: word}").startswith("clouds: admin: is a text")
+    assert unusable(secure, "clouds: {admin: word}").startswith("clouds: admin: is a string")
     assert unusable(secure, "- clouds").startswith("it is a list")
     secure.write_text("", "utf-8")
     assert connect("admin", deadline=30).admin
@@ -198,7 +198,7 @@ def test_a_password_that_is_no_yaml_is_not_shown(
             "{auth_type: telepathy}",
             "auth_type 'telepathy' is not known to the keystoneauth installed here: correct "
             "auth_type in clouds.yaml (or OS_AUTH_TYPE; password and v3applicationcredential are "
-            "usual), or install the package that brings it",
+            "usual), or install the package that provides it",
         ),
     ],
 )
@@ -267,7 +267,7 @@ def test_a_profile_of_a_file_of_vendors(
     assert connect("admin", deadline=30).admin
     begin = f"{vendors} cannot be used: "
     vendors.write_text("public-clouds: [mine]", "utf-8")
-    assert wrong() == f"{begin}public-clouds: is a list, and must be a mapping (key: value)"
+    assert wrong() == f"{begin}public-clouds: is a list, but must be a mapping (key: value)"
     vendors.write_text("public-clouds: {", "utf-8")
     assert wrong() == f"{begin}it is not YAML at line 1, column 17"
 

@@ -82,7 +82,7 @@ def test_no_variables() -> None:
 def test_no_configuration_at_all() -> None:
     assert refused("admin") == (
         "there is no clouds.yaml (looked in ./, ~/.config/openstack/ and /etc/openstack/, or where "
-        "OS_CLIENT_CONFIG_FILE says)"
+        "OS_CLIENT_CONFIG_FILE points)"
     )
     assert refused("envvars") == (
         "no OS_* variables are set: source an openrc file, or name a cloud (there is none)"
@@ -92,7 +92,7 @@ def test_no_configuration_at_all() -> None:
 @pytest.mark.usefixtures("nowhere")
 def test_variables_and_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OS_AUTH_URL", "http://127.0.0.1:1/v3")
-    assert refused("admin").endswith("; what the OS_* variables say is openstack:envvars")
+    assert refused("admin").endswith("; to use the OS_* variables, name openstack:envvars")
 
 
 def test_a_wrong_password(cloud: FakeCloud, nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,9 @@ def test_no_tls_where_tls_was_meant(
     cloud: FakeCloud, nowhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(nowhere, monkeypatch, admin_at(cloud.url.replace("http:", "https:")))
-    assert refused("admin").endswith("that is not TLS: is it http:// and not https://?")
+    assert refused("admin").endswith(
+        "the server does not speak TLS: should it be http:// instead of https://?"
+    )
 
 
 def test_a_certificate_that_nobody_vouches_for(
@@ -124,15 +126,16 @@ def test_a_certificate_that_nobody_vouches_for(
 ) -> None:
     write(nowhere, monkeypatch, admin_at(self_signed))
     assert refused("admin").endswith(
-        "its certificate is not trusted: cacert: in clouds.yaml or OS_CACERT names the file of the "
-        "authority"
+        "its certificate is not trusted: name the CA's file with cacert: in clouds.yaml, or with "
+        "OS_CACERT"
     )
 
 
 def test_an_authority_whose_file_is_missing(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = admin_at("https://127.0.0.1:9") + "    cacert: /nowhere/ca.pem\n"
     write(nowhere, monkeypatch, text)
-    assert "cacert: in clouds.yaml or OS_CACERT names a file that is not there" in refused("admin")
+    missing = "cacert: in clouds.yaml, or OS_CACERT, names a file that does not exist"
+    assert missing in refused("admin")
 
 
 def test_a_keystone_that_never_answers(cloud: FakeCloud) -> None:

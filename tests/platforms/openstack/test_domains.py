@@ -77,7 +77,9 @@ def test_by_its_hypervisor(kind: str, needs: str) -> None:
 
 def test_a_tenant_is_not_told_the_hypervisor() -> None:
     foreign = image(disk_format="vmdk", vmware_disktype="sparse")
-    needs = "its hypervisor, which an admin sees: its image is for another one than QEMU"
+    needs = (
+        "its hypervisor, which only an admin can see: its image is for a hypervisor other than QEMU"
+    )
     assert domain(raw({}), around(port(), image=foreign)).unjudged == needs
     # what only Nova's libvirt driver adds to what is kept
     assert domain(raw({"hw_machine_type": "pc"}), around(port(), image=foreign)).unjudged == ""
@@ -101,7 +103,7 @@ def test_a_cell_that_is_down() -> None:
     # as GET /servers/detail of Nova 34 shows them: api/openstack/compute/views/servers.py
     text = {"id": ID, "status": "UNKNOWN", "tenant_id": "p", "created": "2026-11-22T03:18:06Z"}
     found = domain(SERVERS.decoder.decode(json.dumps(text)), around())
-    assert found.unjudged == "an answer of its cell, which is down"
+    assert found.unjudged == "an answer from its cell, which is down"
     assert (found.name, found.nics) == (ID, ())
 
 

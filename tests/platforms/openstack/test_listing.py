@@ -142,7 +142,7 @@ def test_pages_that_go_round_in_a_circle(cloud: FakeCloud) -> None:
     with pytest.raises(TargetError) as caught:
         next(walk)
     assert caught.value.message == (
-        "network: GET /ports: its pages never end: the page after a comes again"
+        "network: GET /ports: its pages never end: the page after a comes twice"
     )
     assert [len(items) for items in found] == [1, 1, 1]
 
@@ -163,5 +163,5 @@ def test_an_offset_that_is_not_heeded(cloud: FakeCloud) -> None:
     cloud.intercept = intercept
     client = Client(connect("admin", deadline=30))
     client.endpoint("compute")
-    with pytest.raises(TargetError, match="its pages never end: the page at 1 comes again"):
+    with pytest.raises(TargetError, match="its pages never end: the page at 1 comes twice"):
         list(pages(client, GROUPS))

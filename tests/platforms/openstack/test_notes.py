@@ -66,6 +66,6 @@ def test_projects_without_a_name() -> None:
 def test_which_table_was_asked() -> None:
     note = notes_of(seen(osinfo=Models("20260101", {}, installed=True)))[1]
     assert note == (
-        "what os_distro brings is by the table of this machine (osinfo-db 20260101); that of each "
-        "compute node decides"
+        "the model that os_distro implies is taken from the table of this machine (osinfo-db "
+        "20260101); the table on each compute node decides"
     )

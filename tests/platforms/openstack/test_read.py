@@ -208,8 +208,8 @@ def test_an_image_has_its_properties_and_no_attribute() -> None:
 def test_notes_of_an_admin() -> None:
     assert everything("admin").notes == (
         "Nova 34 (its API goes to 2.104)",
-        "what os_distro brings is by the table that comes with vnicaudit (osinfo-db 20250619); "
-        "that of each compute node decides",
+        "the model that os_distro implies is taken from the table that comes with vnicaudit "
+        "(osinfo-db 20250619); the table on each compute node decides",
     )
 
 
@@ -255,7 +255,7 @@ def test_without_neutron_the_rest_is_read(cloud: FakeCloud) -> None:
     found = everything("admin")
     assert found.errors == [
         f"network: GET {cloud.url}/network/v2.0/ports: 503 (request req-1): upstream is down; the "
-        "service is not available: try again later; asked 4 times"
+        "service is not available: try again later; tried 4 times"
     ]
     [nic] = found.servers["old"].nics
     assert (nic.mac, nic.source, nic.declared.model) == ("fa:16:3e:61:69:10", None, "rtl8139")
@@ -301,7 +301,7 @@ def test_nova_that_fails_half_way_has_told_something(cloud: FakeCloud) -> None:
     assert len(found.servers) == 400
     assert found.errors == [
         f"compute: GET {cloud.url}{SERVERS}: 503 (request req-1): upstream is down; the service is "
-        "not available: try again later; asked 4 times"
+        "not available: try again later; tried 4 times"
     ]
     assert {image.servers for image in found.images} == {None}  # nobody could count them all
     assert found.notes[0] == "Nova 34 (its API goes to 2.104)"

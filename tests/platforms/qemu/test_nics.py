@@ -221,8 +221,8 @@ def test_an_unknown_device_on_a_netdev_is_a_nic() -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("-device virtio-net-pci,netdev=n", "-device virtio-net-pci is on netdev 'n', which is "
-         "not there"),
+        ("-device virtio-net-pci,netdev=n", "-device virtio-net-pci uses netdev 'n', which does "
+         "not exist"),
         ("-device '{\"driver\":\"virtio-n'", "-device: JSON that is cut off or malformed"),
         ("-netdev '{\"type\"'", "-netdev: JSON that is cut off or malformed"),
     ],
@@ -233,5 +233,5 @@ def test_says_what_shows_that_arguments_are_missing(line: str, problem: str) -> 
 
 def test_a_nic_whose_model_cannot_be_told_is_a_problem() -> None:
     found = _found("-net nic -net user", arch=None, machine=None)
-    assert found.problem == "-net names no model=, and the machine's default NIC is not known"
+    assert found.problem == "-net names no model=, and the machine's default NIC is unknown"
     assert found.nics == ()

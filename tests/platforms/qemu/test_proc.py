@@ -140,7 +140,7 @@ def test_arguments_that_do_not_fit_together_are_an_error_and_cost_no_other_proce
     error, qemu = read_proc(str(tmp_path))
     assert error == ReadError(
         "QEMU command line not understood: "
-        "-device virtio-net-pci is on netdev 'in-the-file', which is not there",
+        "-device virtio-net-pci uses netdev 'in-the-file', which does not exist",
         f"{tmp_path}/700/cmdline",
     )
     assert isinstance(qemu, RunningQemu)

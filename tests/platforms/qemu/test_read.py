@@ -157,7 +157,7 @@ def test_good_ones_are_given_before_the_bad_one_is_told() -> None:
     )
     found = read_text(text, target="t", file=None)
     assert [next(found).name, next(found).name] == ["first", "third"]
-    with pytest.raises(TargetError, match="netdev 'typo', which is not there") as caught:
+    with pytest.raises(TargetError, match="netdev 'typo', which does not exist") as caught:
         next(found)
     assert (caught.value.file, caught.value.line) == ("t", 2)
 

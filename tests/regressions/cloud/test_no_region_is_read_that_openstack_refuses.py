@@ -22,9 +22,9 @@ from vnicaudit.platforms.openstack.binding import OpenStackConfig, SDKException
 __all__ = ["cloud", "nowhere"]
 
 WORDS = (
-    r"clouds\.yaml gives the cloud 'admin' no region RegionTwo, and openstack itself refuses it "
-    r"then; there is: RegionOne\. Where the cloud has them all, list them in its entry, "
-    r"regions: \[RegionOne, RegionTwo\], in the place of region_name$"
+    r"clouds\.yaml has no region RegionTwo for the cloud 'admin', and the openstack command would "
+    r"refuse it too; available: RegionOne\. If the cloud has them all, list them in its entry as "
+    r"regions: \[RegionOne, RegionTwo\], in place of region_name$"
 )
 
 
@@ -40,7 +40,7 @@ def test_the_region_of_the_environment_is_refused_alike(
 ) -> None:
     more_regions(cloud, "RegionTwo")
     monkeypatch.setenv("OS_REGION_NAME", "RegionTwo")
-    with pytest.raises(TargetError, match="gives the cloud 'admin' no region RegionTwo"):
+    with pytest.raises(TargetError, match="no region RegionTwo for the cloud 'admin'"):
         connect("admin", deadline=30)
 
 
@@ -80,7 +80,7 @@ def test_what_the_variables_say_is_one_region(
     monkeypatch.setenv("OS_PASSWORD", "x")
     monkeypatch.setenv("OS_REGION_NAME", "RegionOne")
     with pytest.raises(
-        TargetError, match="OS_REGION_NAME is RegionOne, and openstack then accepts no other"
+        TargetError, match="OS_REGION_NAME is RegionOne, and the openstack command then accepts"
     ):
         connect("envvars/RegionTwo", deadline=30)
 

@@ -168,7 +168,7 @@ def test_a_server_of_a_cell_that_is_down_is_not_left_out(cloud: FakeCloud) -> No
     down = replace(
         down,
         declared=down.declared.with_server(config_),
-        unjudged="an answer of its cell, which is down",
+        unjudged="an answer from its cell, which is down",
     )
     cloud.clouds["prod"] = [down, *cloud.clouds["prod"]]
     result = audit("--host", "cmp1")

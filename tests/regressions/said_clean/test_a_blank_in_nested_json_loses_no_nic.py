@@ -72,7 +72,7 @@ def test_the_nic_is_read(text: str) -> None:
     ids=["continued", "the-first-without", "the-first-with"],
 )
 def test_json_without_quotes_where_quotes_or_lines_were_kept_is_not_judged(text: str) -> None:
-    with pytest.raises(TargetError, match="JSON stands outside of quotes") as caught:
+    with pytest.raises(TargetError, match="JSON outside quotes") as caught:
         _read("# start\n" + text + "\n")
     assert caught.value.line == 2
 

@@ -214,13 +214,13 @@ INSIDE = {
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  nova.conf: |\n"
         + indented(NOVA, 4) + "---\n" + MACHINE,
         6,
-        "also holds a nova.conf inside a text: not judged, save it as a file of its own",
+        "also holds a nova.conf inside a string: not judged, save it as a file of its own",
     ),
     "manifest": (
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  vm.yaml: |\n"
         + indented(MACHINE, 4) + "---\n" + MACHINE,
         6,
-        "also holds a KubeVirt manifest inside a text: not judged, save it as a file of its own",
+        "also holds a KubeVirt manifest inside a string: not judged, save it as a file of its own",
     ),
     "quoted xml": (
         '{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "ConfigMap",\n'
@@ -228,7 +228,7 @@ INSIDE = {
         '{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "v"},\n'
         '"spec": {"template": {"spec": {"domain": {"devices": {}}}}}}]}\n',
         2,
-        "also holds domain XML inside a quoted text: not judged, save it as a file of its own",
+        "also holds domain XML inside a quoted string: not judged, save it as a file of its own",
     ),
 }  # fmt: skip
 

@@ -23,28 +23,30 @@ REFUSED = {
     "-device e1000,bus=foo": "there is no bus 'foo'",
     "-device e1000,bus=pci.1": "there is no bus 'pci.1'",
     "-M q35 -device pcie-root-port,id=rp -device e1000e,bus=rp1": "there is no bus 'rp1'",
-    "-device e1000,addr=5 -device e1000,addr=0x5.0": "PCI slot '5.0' is another device's already",
+    "-device e1000,addr=5 -device e1000,addr=0x5.0": (
+        "PCI slot '5.0' is already used by another device"
+    ),
     f"{BRIDGE} -device e1000,bus=b,addr=1 -device e1000,bus=b,addr=1": "PCI slot 'b 1.0' is",
-    "-device e1000,addr=0": "PCI slot '0' is the machine's own",
-    "-device e1000,addr=1": "PCI slot '1' is the machine's own",
-    "-M q35 -device e1000e,addr=1f": "PCI slot '1f' is the machine's own",
-    "-device e1000,addr=20": "addr='20' is no slot of PCI",
-    "-device e1000,addr=5.8": "addr='5.8' is no slot of PCI",
+    "-device e1000,addr=0": "PCI slot '0' is used by the machine itself",
+    "-device e1000,addr=1": "PCI slot '1' is used by the machine itself",
+    "-M q35 -device e1000e,addr=1f": "PCI slot '1f' is used by the machine itself",
+    "-device e1000,addr=20": "addr='20' is not a PCI slot",
+    "-device e1000,addr=5.8": "addr='5.8' is not a PCI slot",
     f"{BRIDGE} -device virtio-net-pci,bus=b,addr=1,iommu_platform=on": "iommu_platform=on is for",
-    "-device virtio-net-pci,disable-legacy=true": "disable-legacy='true' is none of",
+    "-device virtio-net-pci,disable-legacy=true": "disable-legacy='true' is not on, off",
     "-device virtio-net-pci,host_mtu=65536": "host_mtu='65536' is more than 65535",
-    "-device virtio-net-pci,bootindex=1 -device e1000,bootindex=1": "bootindex '1' is another",
+    "-device virtio-net-pci,bootindex=1 -device e1000,bootindex=1": "bootindex '1' is already used",
     "-device virtio-net-pci,bootindex=x": "bootindex='x' is not a number",
     "-device virtio-net-pci,multifunction=maybe": "multifunction='maybe' is neither on nor off",
-    "-device e1000,acpi-index=3 -device e1000,acpi-index=3": "acpi-index '3' is another device's",
+    "-device e1000,acpi-index=3 -device e1000,acpi-index=3": "acpi-index '3' is already used",
     "-M microvm -device virtio-net-device,addr=3": "virtio-net-device has no property addr",
 }
 ON_S390X = {
     "-device virtio-net-ccw,bus=css.0": "there is no bus 'css.0'",
     "-device virtio-net-ccw,addr=3": "virtio-net-ccw has no property addr",
-    "-device virtio-net-ccw,devno=fe.0.1": "devno='fe.0.1' is no device number",
+    "-device virtio-net-ccw,devno=fe.0.1": "devno='fe.0.1' is not a device number",
     "-device virtio-net-ccw,devno=fe.0.0001 -device virtio-net-ccw,devno=fe.0.0001": (
-        "devno 'fe.0.0001' is another device's already"
+        "devno 'fe.0.0001' is already used by another device"
     ),
 }
 

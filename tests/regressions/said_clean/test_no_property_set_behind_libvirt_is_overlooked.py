@@ -136,12 +136,12 @@ def test_a_plan_that_ends_without_a_start_is_not_safe(tmp_path: Path, behind: st
         (
             _global("rx_queue_size", "512", "e1000"),
             "e1000",
-            "-global: e1000 has no property rx_queue_size, virtio has",
+            "-global: e1000 has no property rx_queue_size; only virtio has",
         ),
         (
             _override("rx_queue_size", "512"),
             "rtl8139",
-            "<qemu:override>: rtl8139 has no property rx_queue_size, virtio has",
+            "<qemu:override>: rtl8139 has no property rx_queue_size; only virtio has",
         ),
     ],
 )

@@ -34,16 +34,17 @@ def _findings(tmp_path: Path, text: str, *options: str) -> list[dict[str, Any]]:
         ),
         (
             "qemu-system-x86_64 -M q35 -nodefaults -device virtio-net-device",
-            "QEMU does not start: virtio-net-device needs virtio-bus, which machine q35 has not",
+            "QEMU does not start: virtio-net-device needs virtio-bus, which machine q35 does not "
+            "have",
         ),
         (
             "qemu-system-x86_64 -nodefaults -device usb-net",
-            "QEMU does not start: usb-net needs a USB controller before it, which the machine has "
-            "not",
+            "QEMU does not start: usb-net needs a USB controller before it, which the machine does "
+            "not have",
         ),
         (
             "qemu-system-x86_64 -M microvm -nodefaults -device rtl8139",
-            "QEMU does not start: rtl8139 needs a PCI bus, which machine microvm has not",
+            "QEMU does not start: rtl8139 needs a PCI bus, which machine microvm does not have",
         ),
         (
             "qemu-system-x86_64 -nodefaults -device virtio-net-pci,iommu_platform=on",
@@ -60,8 +61,8 @@ def _findings(tmp_path: Path, text: str, *options: str) -> list[dict[str, Any]]:
         ),
         (
             "qemu-system-x86_64 -net nic,model=virtio-net -net user",
-            "QEMU does not start, from 9.0 on it starts without this NIC: virtio-net is no model "
-            "of -net, virtio is",
+            "QEMU does not start, from 9.0 on it starts without this NIC: virtio-net is not a "
+            "model for -net; virtio is",
         ),
         (
             "qemu-system-x86_64 -M microvm -nic user,model=rtl8139",
@@ -88,7 +89,7 @@ def test_what_depends_on_the_version_is_told_for_the_one_assumed(tmp_path: Path)
         version: _findings(tmp_path, text, "--assume-qemu", version)[0]["message"]
         for version in ("7.2", "10.0")
     }
-    reason = "usb-net is no model of -nic on the machine"
+    reason = "usb-net is not a model for -nic on the machine"
     assert told == {
         "7.2": f"QEMU does not start: {reason}",
         "10.0": f"QEMU starts without this NIC: {reason}",

@@ -28,15 +28,15 @@ def _audit(tmp_path: Path, text: str) -> tuple[int, str, str]:
         ),
         (
             "qemu-system-aarch64 -M raspi3b -kernel k",
-            "no NIC is given, and whether 'raspi3b' has one of its own is not known",
+            "no NIC is given, and 'raspi3b' may have one of its own",
         ),
         (
             "qemu-system-arm -M ast2600-evb -nodefaults -kernel k",
-            "no NIC is given, and whether 'ast2600-evb' has one of its own is not known",
+            "no NIC is given, and 'ast2600-evb' may have one of its own",
         ),
         (
             "kvm -m 512 -drive file=d",
-            "whether the machine, which depends on the host, has one of its own is not known",
+            "and the machine, which depends on the host, may have one of its own",
         ),
         (
             "qemu-system-x86_64 -nodefaults -m 512 $NICS",
@@ -48,13 +48,13 @@ def _audit(tmp_path: Path, text: str) -> tuple[int, str, str]:
         ),
         (
             "qemu-system-x86_64 -m $MEMORY -drive file=d",
-            "no NIC is given, and QEMU adds e1000 where none is; but these may not be all its "
-            "arguments: not judged",
+            "no NIC is given, so QEMU adds e1000; but these may not be all its arguments: "
+            "not judged",
         ),
         (
             "PID CMD\n7 qemu-system-x86_64 -m 512 -drive file=d",
-            "no NIC is given, and QEMU adds e1000 where none is; but these may not be all its "
-            "arguments: not judged",
+            "no NIC is given, so QEMU adds e1000; but these may not be all its arguments: "
+            "not judged",
         ),
     ],
 )

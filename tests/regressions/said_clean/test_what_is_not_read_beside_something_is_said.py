@@ -39,7 +39,7 @@ INTERFACE = """<interface type='network'>
 GOOD = DOMAIN.replace("rtl8139", "virtio")
 QEMU = "qemu-system-x86_64 -nodefaults -device rtl8139,netdev=n0 -netdev user,id=n0"
 
-NOVA_INSIDE = "also holds a nova.conf inside a text: not judged, save it as a file of its own"
+NOVA_INSIDE = "also holds a nova.conf inside a string: not judged, save it as a file of its own"
 COMMAND_INSIDE = (
     "also holds a QEMU command line in a form that is not read: not judged, save it as a file of "
     "its own"
@@ -49,7 +49,7 @@ ATTACHED = (
     "definition of the domain that it is attached to (virsh dumpxml)"
 )
 MANIFEST_INSIDE = (
-    "also holds a KubeVirt manifest inside a text: not judged, save it as a file of its own"
+    "also holds a KubeVirt manifest inside a string: not judged, save it as a file of its own"
 )
 OF_IMAGES = (
     "also holds a command that makes or changes an image or a flavor: not judged, save it as a "
@@ -294,7 +294,7 @@ def test_no_format_leaves_it_unsaid(tmp_path: Path, name: str) -> None:
     said = f"1 part was not judged: {path}:9; --format text shows why\n"
     assert result.returncode == 0
     assert result.stderr == (said if name in WITHOUT_PLACES else "")
-    named = "nova.conf inside a text" in " ".join(result.stdout.split())
+    named = "nova.conf inside a string" in " ".join(result.stdout.split())
     assert named == (name not in WITHOUT_PLACES)
     assert inside("audit", "--quiet", "--format", name, path).stderr == ""
 

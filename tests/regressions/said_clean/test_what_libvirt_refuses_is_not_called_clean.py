@@ -22,9 +22,9 @@ VIRTIO = "<model type='virtio'/>"
         ("<link state='off'/>", "bridge", "<link> state='off' is not up or down"),
         ("<mtu size='1500'/>", "user", "type='user' takes no <mtu>"),
         ("<mtu size='1500'/>", "server", "type='server' takes no <mtu>"),
-        ("<mtu size='big'/>", "bridge", "<mtu> size='big' is no number"),
+        ("<mtu size='big'/>", "bridge", "<mtu> size='big' is not a number"),
         ("<port isolated='yes'/>", "ethernet", "type='ethernet' takes no <port isolated>"),
-        ("<boot order='0'/>", "bridge", "<boot> order='0' is not from 1 to 4294967295"),
+        ("<boot order='0'/>", "bridge", "<boot> order='0' is not between 1 and 4294967295"),
         ("<rom bar='yes'/>", "bridge", "<rom> bar='yes' is not on or off"),
         ("<rom enabled='no' bar='on'/>", "bridge", "<rom enabled='no'> takes no bar and no file"),
         (
@@ -51,7 +51,7 @@ VIRTIO = "<model type='virtio'/>"
         (
             "<bandwidth><inbound average='5'/><inbound average='6'/></bandwidth>",
             "bridge",
-            "<inbound> (in <bandwidth>) stands twice",
+            "<inbound> (in <bandwidth>) appears twice",
         ),
         ("<vlan><tag/></vlan>", "bridge", "<tag> (in <vlan>) has no id"),
         (
@@ -62,12 +62,12 @@ VIRTIO = "<model type='virtio'/>"
         (
             "<vlan trunk='no'><tag id='5'/><tag id='6'/></vlan>",
             "bridge",
-            "<vlan trunk='no'> takes one <tag>, and that without nativeMode",
+            "<vlan trunk='no'> takes only one <tag>, without nativeMode",
         ),
         ("<driver iommu='MAYBE'/>", "bridge", "<driver> iommu='MAYBE' is not on or off"),
         ("<driver name='FOOBAR'/>", "bridge", "<driver> name='FOOBAR' is not qemu or vhost"),
         ("<link state='DISABLED'/>", "bridge", "<link> state='DISABLED' is not up or down"),
-        ("<mtu size='JUMBO'/>", "bridge", "<mtu> size='JUMBO' is no number"),
+        ("<mtu size='JUMBO'/>", "bridge", "<mtu> size='JUMBO' is not a number"),
         ("<port isolated='TRUE'/>", "bridge", "<port> isolated='TRUE' is not yes or no"),
     ],
 )

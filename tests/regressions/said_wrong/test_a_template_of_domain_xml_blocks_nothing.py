@@ -112,7 +112,7 @@ def test_a_fix_never_touches_a_template_whose_tags_are_no_xml(tmp_path: Path, te
     path.write_text(text)
     result = inside("audit", "--fix", "--include-unsafe", path)
     assert path.read_text() == text
-    assert "a template with tags that are no XML: change it by hand" in " ".join(
+    assert "a template with tags that are not XML: change it by hand" in " ".join(
         (result.stdout + result.stderr).split()
     )
 

@@ -26,7 +26,7 @@ from vnicaudit.remedy.planning.source import Source
 from vnicaudit.text.libvirt_uri import parse
 
 _CONTROLLER = re.compile(rb"    <controller .*?/>\n")
-_SORTED = "libvirt lists the controllers in another order"
+_SORTED = "libvirt lists the controllers in a different order"
 
 
 def _controller(kind: str, index: int, model: str) -> bytes:
@@ -160,7 +160,7 @@ def test_what_did_not_come_back_is_named(make_world: MakeWorld) -> None:
     (went,) = world.rollback(world.context())
     assert went.run.steps[0].outcome == "failed"
     assert went.run.steps[0].message.startswith(
-        "the restored definition differs from the saved one: <graphics> is not as it was"
+        "the restored definition differs from the saved one: <graphics> is missing or different"
     )
     assert "s3cret" not in went.run.steps[0].message
 
@@ -173,19 +173,21 @@ def test_no_order_of_controllers_is_a_difference(make_world: MakeWorld, seed: in
     assert before != after
     assert equal_but_controllers(before, after)
     assert unlike(before, after) == ()
-    assert rearranged(before, after) == "lists the controllers in another order"
+    assert rearranged(before, after) == "lists the controllers in a different order"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
         (b"index='3' model='pcie-root-port'", b"index='3' model='pcie-to-pci-bridge'",
-         ("<controller> is not as it was",)),
-        (_OF_Q35[5], b"", ("<controller> is not as it was",)),
-        (b"262144", b"262145", ("<memory> is not as it was", "<memory> has come up")),
-        (b"'e1000'", b"'virtio'", ("<interface> is not as it was", "<interface> has come up")),
+         ("<controller> is missing or different",)),
+        (_OF_Q35[5], b"", ("<controller> is missing or different",)),
+        (b"262144", b"262145",
+         ("<memory> is missing or different", "<memory> is new or different")),
+        (b"'e1000'", b"'virtio'",
+         ("<interface> is missing or different", "<interface> is new or different")),
         (b"<vcpu placement='static'>1", b"<vcpu placement='static'> 1",
-         ("<vcpu> is not as it was", "<vcpu> has come up")),
+         ("<vcpu> is missing or different", "<vcpu> is new or different")),
     ],
 )  # fmt: skip
 def test_every_other_difference_is_one(
@@ -210,7 +212,7 @@ def test_a_plan_says_what_the_way_back_will_be(make_world: MakeWorld) -> None:
     before = _shuffled(make_world).before[0]
     (note,) = _planned(before, _sorting(before))
     assert note == (
-        "libvirt lists the controllers in another order as soon as this definition is defined "
+        "libvirt lists the controllers in a different order as soon as this definition is defined "
         "again: a rollback brings every device back as it was, at its address, in that order"
     )
     assert _planned(before, before) == ()
@@ -222,6 +224,6 @@ def test_a_plan_says_where_there_is_no_exact_way_back(make_world: MakeWorld) -> 
     assert _planned(before, before.replace(b"mode='x'", b"mode='y'")) == ()
     (note,) = _planned(before, before.replace(b"262144", b"262145"))
     assert note == (
-        "libvirt makes something else of this very definition when it is defined again, so that "
-        "there is no exact way back: <memory> is not as it was; <memory> has come up"
+        "libvirt changes this definition when it is defined again, so there is no exact way "
+        "back: <memory> is missing or different; <memory> is new or different"
     )

@@ -70,7 +70,7 @@ def test_a_definition_that_libvirt_sorts_comes_back(
         before, arguments = definition(guest), argv(guest)
         again = guest.domain.XMLDesc(SECURE_INACTIVE_UPDATE_CPU)
         text = vnicaudit("plan", SYSTEM, "--domain", guest.name, timeout=300).stdout
-        sorted_ = "libvirt lists the controllers in another order as soon as this definition"
+        sorted_ = "libvirt lists the controllers in a different order as soon as this definition"
         assert (sorted_ in " ".join(text.split())) == (before.rstrip() != again.rstrip())
 
         remedy.apply(remedy.plan(guest))

@@ -16,16 +16,16 @@ PCI = "<address type='pci' bus='{}' slot='{}' function='0' multifunction='{}'/>"
     [
         (
             "<coalesce><rx><frames max='many'/></rx></coalesce>",
-            "<frames> (in <coalesce>) max='many' is no number",
+            "<frames> (in <coalesce>) max='many' is not a number",
         ),
         (
             "<bandwidth><inbound average='fast'/></bandwidth>",
-            "<inbound> (in <bandwidth>) average='fast' is no number",
+            "<inbound> (in <bandwidth>) average='fast' is not a number",
         ),
-        ("<vlan><tag id='4096'/></vlan>", "<tag> (in <vlan>) id='4096' is not from 0 to 4095"),
+        ("<vlan><tag id='4096'/></vlan>", "<tag> (in <vlan>) id='4096' is not between 0 and 4095"),
         ("<driver><host csum='ON'/></driver>", "<host> (in <driver>) csum='ON' is not on or off"),
-        (PCI.format("0x100", "1", "on"), "<address> bus='0x100' is not from 0 to 255"),
-        (PCI.format("0", "0x20", "on"), "<address> slot='0x20' is not from 0 to 31"),
+        (PCI.format("0x100", "1", "on"), "<address> bus='0x100' is not between 0 and 255"),
+        (PCI.format("0", "0x20", "on"), "<address> slot='0x20' is not between 0 and 31"),
         (PCI.format("0", "1", "maybe"), "<address> multifunction='maybe' is not on or off"),
     ],
 )

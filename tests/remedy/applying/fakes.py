@@ -136,7 +136,7 @@ class Machine:
         self.managed_save = False
         self.keeps = self.crashes_with = self.leaves_at = ""
         self.left = False
-        self._world = world
+        self.world = world
         self._off_at: float | None = None
         self._gone_at: dict[str, float] = {}
         self._bound_at: dict[str, float] = {}
@@ -145,7 +145,7 @@ class Machine:
     def boot(self, seconds: float = 0.0) -> None:
         """It runs, and will have its NICs set up after some seconds."""
         self.running = self.persistent
-        self._bound_at = dict.fromkeys(self.macs, self._world.clock.seconds + seconds)
+        self._bound_at = dict.fromkeys(self.macs, self.world.clock.seconds + seconds)
         models = self._models(self.persistent)
         self._set_up = {mac for mac in self.macs if self._drives(models[mac])}
 
@@ -195,7 +195,7 @@ class Machine:
             if self.running is None:
                 raise ActionError("cannot shut down: domain is not running")
             if not self.deaf and self._off_at is None:
-                self._off_at = self._world.clock.seconds + SHUTDOWN_SECONDS
+                self._off_at = self.world.clock.seconds + SHUTDOWN_SECONDS
 
     def power_off(self) -> None:
         with self._call("power_off"):
@@ -210,7 +210,7 @@ class Machine:
             self._gone_at = {}
             self.boot(BOOT_SECONDS)
             if self.crashes_with in self._models(self.persistent).values():
-                self._off_at = self._world.clock.seconds + 1.0
+                self._off_at = self.world.clock.seconds + 1.0
 
     def detach(self, element: bytes) -> None:
         with self._call("detach"):
@@ -221,7 +221,7 @@ class Machine:
             if element not in (self.running or b""):
                 raise ActionError("cannot detach: device not found")
             if not (self.stubborn or mac == self.keeps):
-                self._gone_at[mac] = self._world.clock.seconds + UNPLUG_SECONDS
+                self._gone_at[mac] = self.world.clock.seconds + UNPLUG_SECONDS
 
     def attach(self, element: bytes) -> None:
         with self._call("attach"):
@@ -233,7 +233,7 @@ class Machine:
                 raise AssertionError("two NICs with one MAC")
             devices = b"  <devices>\n"
             self.running = self.running.replace(devices, devices + element + b"\n")
-            self._bound_at[mac] = self._world.clock.seconds + BIND_SECONDS
+            self._bound_at[mac] = self.world.clock.seconds + BIND_SECONDS
 
     def traffic(self, device: str) -> Traffic | None:
         del device
@@ -275,7 +275,7 @@ class Machine:
 
     def _catch_up(self) -> None:
         """What the guest has done meanwhile."""
-        now = self._world.clock.seconds
+        now = self.world.clock.seconds
         if self._off_at is not None and now >= self._off_at:
             self.running = None
             self._off_at = None
@@ -290,7 +290,7 @@ class Machine:
                 )  # fmt: skip
 
     def _bound(self) -> list[str]:
-        now, models = self._world.clock.seconds, self._models(self.running or b"")
+        now, models = self.world.clock.seconds, self._models(self.running or b"")
         return [
             mac for mac, at in self._bound_at.items()
             if mac in models and now >= at and self._drives(models[mac])
@@ -312,16 +312,16 @@ class Machine:
 
     @contextmanager
     def _call(self, name: str) -> Iterator[None]:
-        self._world.calls.append((self.name, name))
-        self._world.passing(f"before {name}")
+        self.world.calls.append((self.name, name))
+        self.world.passing(f"before {name}")
         self.left = self.left or name == self.leaves_at
         self.must_be_here()
-        if name == self._world.silent_at:
+        if name == self.world.silent_at:
             raise SilentError(f"libvirt did not answer when asked to {name}")
         if name in self.refuses:
             raise ActionError(self.refuses[name])
         yield
-        self._world.passing(f"behind {name}")
+        self.world.passing(f"behind {name}")
 
 
 def settings_of(machine: object, _clock: object) -> Machine:

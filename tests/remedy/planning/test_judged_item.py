@@ -77,7 +77,7 @@ def test_a_nic_that_is_not_there_is_refused() -> None:
     found = judged(live(definition(interface("e1000"))))
     nic = found.source.domain.nics[0]
     elsewhere = replace(nic, location=replace(nic.location, xpath="/domain/devices/interface[7]"))
-    with pytest.raises(RefusedError, match="not found again"):
+    with pytest.raises(RefusedError, match="is no longer there"):
         found.with_changes(elsewhere, (TO_VIRTIO,))
 
 

@@ -70,7 +70,7 @@ def test_an_emulated_nic_that_does_start_on_s390x_is_not_safe() -> None:
     text = definition(interface("e1000e", children=PCI_ONLY), machine=S390X)
     source = live(text, host=NEWER)
     assert left(source).text == (
-        "unsafe: the guest sees another device and may rename the interface (--include-unsafe "
+        "unsafe: the guest sees a different device and may rename the interface (--include-unsafe "
         "plans it)"
     )
     found = step(source, PlanOptions(unsafe=True))

@@ -269,6 +269,6 @@ def test_what_runs_is_not_planned() -> None:
     with pytest.raises(UsageError) as error:
         plan("/proc")
     assert str(error.value) == (
-        "/proc: what runs is not changed by itself; give the libvirt URI it belongs to, for "
-        "example qemu:///system"
+        "/proc: a running QEMU cannot be changed on its own; name the libvirt URI it belongs "
+        "to, for example qemu:///system"
     )

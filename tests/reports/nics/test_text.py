@@ -7,7 +7,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from tests.reports.nics.samples import EMPTY, LEGACY, ODD, TUNED, WEB
+from tests.reports.nics.samples import EMPTY, LEGACY, ODD, REFUSED, TUNED, WEB
 from vnicaudit.audit.judging.nic_row import nic_row
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.reports.nics.facts_text import connection_of
@@ -16,12 +16,12 @@ from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options
 
 TABLE = """\
-  NIC  MAC                connected to  model       vhost    queues  rx    tx
+  NIC  MAC                connected to     model     vhost    queues  rx    tx
 web-01  libvirt, kvm x86_64 pc-q35-9.2, 4 vCPUs, running
-x 0    52:54:00:6b:3c:58  network→unknown  -→rtl8139  no     1       1024→-  -
-! 1    vnet7              bridge        virtio      yes→unknown  4   256   1024→256
+x 0    52:54:00:6b:3c:58  network→unknown  -→rtl8139  no      1       1024→-  -
+! 1    vnet7              bridge           virtio    yes→unknown  4   256   1024→256
 odd\\x1b[2J  nova, kvm
-x 0    52:54:00:00:00:02  direct        notanic     no       1       -     -
+x 0    52:54:00:00:00:02  direct           notanic   no       1       -     -
     does not start
 
 3 NICs in 2 domains: 2 emulated, 1 virtio
@@ -135,8 +135,23 @@ CONNECTED = replace(
 def test_where_a_nic_is_connected(width: int) -> None:
     text = "".join(render([CONNECTED], Options(width=width)))
     assert max(map(width_of, text.splitlines())) <= width
-    for where in ("network default→unknown", "bridge br-int\\x1b[2J", f"vhostuser {SOCKET}"):
+    unknown = "→unknown" if width != 100 else ""  # it has no room there
+    for where in (f"network default{unknown}", "bridge br-int\\x1b[2J", f"vhostuser {SOCKET}"):
         assert text.count(where) == 1
+
+
+@pytest.mark.parametrize("width", [80, 99, 100, 120])
+@pytest.mark.parametrize("source", ["x1", "default", "br-provider-1", "production-vlan-100"])
+def test_a_connection_pushes_no_column(source: str, width: int) -> None:
+    """One that is too long for its column goes below."""
+    nics = (replace(LEGACY, source=source), replace(TUNED, source=source))
+    shown = tuple(replace(nic, effective=REFUSED.effective) for nic in nics)
+    head, _domain, *rows = "".join(
+        render([replace(WEB, nics=shown)], Options(width=width))
+    ).splitlines()
+    models = [row for row in rows if "notanic" in row]
+    assert [row.index("notanic") for row in models] == [head.index("model")] * 2
+    assert sum(source in row for row in rows) == 2
 
 
 def test_networks_of_neutron_and_of_kubevirt() -> None:

@@ -92,7 +92,7 @@ def test_the_answer_the_changes_the_trend_and_what_first(tab: Tab) -> None:
         changes = page.locator(".changes")
         expect(changes).to_contain_text("1 new")
         expect(changes).to_contain_text("1 fixed")
-        expect(changes).to_contain_text("1 not looked at this time")
+        expect(changes).to_contain_text("1 not checked this time")
         box = changes.bounding_box()
         assert box is not None
         assert box["y"] + box["height"] < 800
@@ -138,7 +138,7 @@ def test_coverage_says_who_was_not_read_and_which_rules_were_left_out(tab: Tab) 
         part = page.locator("#coverage")
         expect(part).to_contain_text("kvm2")
         expect(part).to_contain_text("shown as read on 2 Jan 2026")
-        expect(part).to_contain_text("Rules left out")
+        expect(part).to_contain_text("Rules skipped")
         expect(part).to_contain_text("VNIC001")
 
 

@@ -117,7 +117,7 @@ def test_a_step_of_a_cloud_has_no_file() -> None:
     document = json.loads(to_json(CLOUD_PLAN))
     document["steps"][2]["file"] = "a.xml"
     assert refusal(json.dumps(document).encode()) == (
-        "p.json: step 3: a step has a part cloud and no file, or no part cloud: undo your "
+        "p.json: step 3: a step has either a cloud part or a file, not both: undo your "
         "edits, or make a new plan"
     )
 

@@ -12,7 +12,7 @@ from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, FILE, MAIL, NOVA, PLAN
 from tests.shares import examples
 from vnicaudit.model.finding import Change
-from vnicaudit.model.plan import GuestView, Naming, Plan, Step
+from vnicaudit.model.plan import FileUnit, GuestView, Naming, Plan, Step
 from vnicaudit.model.refs import NicRef
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.wrap import width_of
@@ -76,6 +76,22 @@ def test_guests_of_one_name_in_several_files_are_several() -> None:
     name = FILE.about.name
     assert f"{name} (0.xml), {name} (1.xml)" in shown(replace(PLAN, steps=steps))
     assert f"  {name} (1.xml)  " in shown(replace(PLAN, steps=steps[:2]))
+
+
+def test_guests_of_one_name_in_one_file_are_told_apart_by_line() -> None:
+    about = replace(FILE.about, uuid=None)
+    steps = tuple(
+        replace(
+            FILE,
+            about=about,
+            unit=FileUnit("d.xml", f"/domain[{number}]/devices/interface[1]", line),
+        )
+        for number, line in ((1, 1), (2, 40))
+    )
+    text = shown(replace(PLAN, steps=steps))
+    assert f"  {about.name} (line 1)  " in text
+    assert f"  {about.name} (line 40)  " in text
+    assert "2 steps on 2 domains: " in text
 
 
 def test_why_it_is_unsafe_blocked_or_by_hand() -> None:

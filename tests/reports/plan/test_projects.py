@@ -37,8 +37,8 @@ been changed yet.
 * Server: `1c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77`
 * Network interfaces: `fa:16:3e:00:00:03`
 * Change: hw\\_vif\\_model: not set → virtio (VNIC001)
-* What will happen: Nothing, unless somebody decides for it: it may hurt the server.
-* May hurt: it may not start
+* What will happen: Nothing, unless somebody decides to do it: it may harm the server.
+* Risk: it may not start
 * In the guest: Nova keeps no address
 * Needed in the guest: virtio\\_net
 
@@ -48,7 +48,7 @@ been changed yet.
 * Network interfaces: `fa:16:3e:00:00:03`
 * Change: hw\\_vif\\_model: not set → virtio (VNIC001)
 * What will happen: Nothing, as things are.
-* In the way: it is paused
+* Blocked: it is paused
 * In the guest: Nova keeps no address
 * Needed in the guest: virtio\\_net
 
@@ -97,13 +97,13 @@ def test_the_text_for_one_project() -> None:
         (
             WEB,
             "The server is shut down, changed and started again. Its id, addresses, disks and MAC "
-            "addresses stay; its guest gets another network device",
+            "addresses stay; its guest gets a different network device",
         ),
         (
             replace(OFF, safe=True),
             "The server is off and stays off: the change takes effect when it is started",
         ),
-        (OFF, "Nothing, unless somebody decides for it: it may hurt the server"),
+        (OFF, "Nothing, unless somebody decides to do it: it may harm the server"),
         (ASKED, "Nothing, as things are"),
         (
             replace(ASKED, to="vdpa"),

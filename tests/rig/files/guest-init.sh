@@ -28,7 +28,7 @@ for module in $(echo "$without" | tr , ' '); do
     sed -i "/^$module\$/d" /etc/modules
     rm $(find /usr/lib/modules -name "$(echo "$module" | tr _ '?').ko")
 done
-modprobe -a $(cat /etc/modules)
+drivers
 
 if [ -n "$root" ]; then
     modprobe -a $(cat /etc/modules.disk)

@@ -198,7 +198,7 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
         declared.type,
         domain.declared.owner,
         nic.target_dev,
-        f"{declared.type}:{nic.source}" if nic.source else "",
+        f"{declared.type}:{nic.source}" if nic.source and declared.type != _ASSIGNED else "",
         of_domain.host,
         _active(domain, nic),
         declared.teaming is not None,

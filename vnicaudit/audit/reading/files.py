@@ -21,6 +21,7 @@ from vnicaudit.audit.reading.readers import (
     unrecognised_reason,
 )
 from vnicaudit.base.opening import open_file
+from vnicaudit.base.waiting import is_readable
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import Content, FileKind, FileKinds, Item
@@ -93,13 +94,16 @@ def real_path(shown: str) -> str:
     return os.fsdecode(whole)
 
 
-def read_stream(stream: BinaryIO, target: str, kinds: FileKinds) -> Iterator[Item]:
-    """The items that standard input describes. ``kinds``: what it may be."""
+def read_stream(
+    stream: BinaryIO, target: str, kinds: FileKinds, *, explicit: bool = True
+) -> Iterator[Item]:
+    """The items that standard input, or an open file, describes. ``kinds``: what it may be;
+    ``explicit``: as for :func:`read_file`."""
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         yield ReadError(_too_large(len(data)), target)
         return
-    yield from guarded_file(target, _items(data, _Input(target, target, True, kinds)))
+    yield from guarded_file(target, _items(data, _Input(target, target, explicit, kinds)))
 
 
 def _large(descriptor: int, head: bytes, size: int, file: _Input) -> Iterator[Item]:
@@ -178,15 +182,11 @@ def _read_pipe(descriptor: int, path: str) -> bytes:
     """
     parts: list[bytes] = []
     total = 0
-    import select  # for pipes only
-
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN | select.POLLHUP)
     while total <= MAX_BYTES:
         try:
             part = os.read(descriptor, 1 << 16)
         except BlockingIOError:  # there is a writer, and it has not written yet
-            if poll.poll(PIPE_PATIENCE * 1000):
+            if is_readable(descriptor, PIPE_PATIENCE):
                 continue
             raise TargetError(
                 f"a pipe that sent nothing for {PIPE_PATIENCE:.0f} s", file=path

@@ -17,8 +17,8 @@ class SeenFiles:
 
     def __init__(self, targets: Iterable[Target]) -> None:
         paths = [target.name for target in targets if target.kind == "path"]
-        self._several = len(paths) > 1
-        named = [path for path in paths if not os.path.isdir(path)] if self._several else []
+        self.several = len(paths) > 1
+        named = [path for path in paths if not os.path.isdir(path)] if self.several else []
         self._named = frozenset(map(os.path.realpath, named))
         self._seen: set[str] = set()
         self.passed = 0
@@ -40,13 +40,13 @@ class SeenFiles:
         named = not os.path.isdir(top)
         files = (path for path in walk(top, selection.leaves_out) if isinstance(path, str))
         wanted = (path for path in files if selection.wants(path, named=named))
-        if not self._several:
+        if not self.several:
             return sum(1 for _path in wanted)
         return len({place for path in wanted if (place := self._new_place(path, named=named))})
 
     def _takes(self, path: str, *, named: bool) -> bool:
         """True where a file is to be read here: new, and not left for a target that names it."""
-        if not self._several:
+        if not self.several:
             return True
         place = self._new_place(path, named=named)
         if place is None:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Generic, TypeVar
 
+from vnicaudit.base.waiting import next_of
+
 T = TypeVar("T")
 
 MOST_AT_ONCE = 16
@@ -65,7 +67,7 @@ class _Reading(Generic[T]):
 
     def items(self) -> Iterator[T]:
         """The items as they come."""
-        while not isinstance(item := self._queue.get(), _EndOfItems):
+        while not isinstance(item := next_of(self._queue), _EndOfItems):
             yield item
         if item.error is not None:
             raise item.error

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from vnicaudit.base.clock import timestamp
+from vnicaudit.base.waiting import sleep
 from vnicaudit.bench.contract import Endpoint
 from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import BusyError
@@ -79,7 +80,7 @@ def _wait_for_turn(endpoint: TakesTurns, url: str, say: Say, until: float, pause
         if not told:
             say(f"waiting for {url}: another measurement is running there ({holder})")
             told = True
-        time.sleep(min(pause, max(0.0, until - time.monotonic())))
+        sleep(min(pause, max(0.0, until - time.monotonic())))
 
 
 def _holder(state: TurnState) -> str:

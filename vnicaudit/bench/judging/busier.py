@@ -43,19 +43,19 @@ class Busier(NamedTuple):
         )
 
     def is_all(self, slowed: Sequence[Sample], other: Sequence[Sample], metric: Metric) -> bool:
-        """Whether that may be the whole difference between two arms.
+        """True where the busier CPUs may be the whole difference between two arms.
 
-        It is not where half of the runs of ``slowed``, or more, had no more of these threads beside
-        them than some run of ``other``, and each of them was still twice as bad as the worst run of
-        ``other``.
+        They are not where half of the runs of ``slowed``, or more, had no more of these threads
+        beside them than some run of ``other``, and each of them was still twice as bad as the worst
+        run of ``other``.
         """
-        beside = [others for run in other if (others := _others(run, self.end)) is not None]
+        beside = [others for run in other if (others := _threads_beside(run, self.end)) is not None]
         theirs = [run.values[metric.name] for run in other if metric.name in run.values]
         alike = [
             run.values[metric.name]
             for run in slowed
             if metric.name in run.values
-            and (others := _others(run, self.end)) is not None
+            and (others := _threads_beside(run, self.end)) is not None
             and others <= max(beside, default=-1)
         ]
         if not theirs or not alike or 2 * len(alike) < len(slowed):
@@ -77,8 +77,8 @@ def busier(first: Sequence[Sample], second: Sequence[Sample]) -> Busier | None:
 
 
 def _other_threads(runs: Sequence[Sample], end: End) -> float | None:
-    return mean_of_known([_others(each, end) for each in runs])
+    return mean_of_known([_threads_beside(each, end) for each in runs])
 
 
-def _others(run: Sample, end: End) -> float | None:
+def _threads_beside(run: Sample, end: End) -> float | None:
     return run.covariates.target_others if end == "target" else run.covariates.peer_others

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from vnicaudit.base.waiting import LOOK
 from vnicaudit.bench.contract import Ends, Measured, failed_run
 from vnicaudit.bench.facts.attribution import cost
 from vnicaudit.bench.facts.covariates import Watch
@@ -131,7 +132,8 @@ def at_once(run: Callable[[Ends], Measured], every: Sequence[Ends]) -> list[RunO
         running = [pool.submit(timed, ends) for ends in every]
         interrupted = True
         try:
-            wait(running)
+            while wait(running, LOOK).not_done:
+                continue
             interrupted = False
         finally:
             for ends in every if interrupted else ():

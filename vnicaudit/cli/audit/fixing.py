@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from io import BytesIO
@@ -14,6 +13,7 @@ import msgspec
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import AuditWork
+from vnicaudit.base.waiting import standard_input
 from vnicaudit.cli.options.output import Color, OutputOptions, use_color
 from vnicaudit.cli.options.reading import NovaOptions
 from vnicaudit.cli.options.records import group
@@ -304,4 +304,5 @@ def _stdin() -> bytes | None:
     """Standard input, read once; None where it is closed, which the audit says."""
     from vnicaudit.audit.reading.files import MAX_BYTES
 
-    return None if sys.stdin is None else sys.stdin.buffer.read(MAX_BYTES + 1)
+    stream = standard_input()
+    return None if stream is None else stream.read(MAX_BYTES + 1)

@@ -130,6 +130,6 @@ def _matching_rules(text: str, catalogue: Catalogue) -> tuple[RuleInfo, ...]:
         return found
     every = (*_all_rules(catalogue), *ABOUT_SUPPRESSIONS)
     names = [*(one.name for one in every), *catalogue.groups()]
-    near = closest(name, names)
+    near = closest(wanted, [one.id for one in every]) or closest(name, names)
     hint = f"did you mean {near!r}? " if near else ""
     raise UsageError(f"no rule {text!r}; {hint}`vnicaudit rules` lists them")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -40,7 +39,8 @@ from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell, telling
 from vnicaudit.cli.output.stdout import emit, flush
-from vnicaudit.cli.remedy.apply import print_dry_run, print_no_run, read_plan, split_steps
+from vnicaudit.cli.remedy.apply import print_dry_run, print_no_run, read_plan
+from vnicaudit.cli.remedy.not_applied import split_steps, tell_reasons
 from vnicaudit.cli.remedy.run_output import confirm, print_run, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
@@ -50,7 +50,6 @@ from vnicaudit.model.plan import Mode
 if TYPE_CHECKING:
     from vnicaudit.model.fleet import InventoryHost
     from vnicaudit.model.plan import Plan, Step
-    from vnicaudit.model.runs import Foreseen
     from vnicaudit.remedy.applying.apply import RunContext
 
 CanaryBy = Literal["group", "site", "host", "fleet"]
@@ -163,8 +162,9 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     steps, not_done = split_steps(plan, context.kinds, options.mode, unsafe=unsafe)
     if not quiet:
         _tell_notes(chosen, plan, whole)
-        _print_steps(plan, steps, options)
-    _tell_not_applied(not_done)
+        if steps:
+            _print_steps(plan, steps, options)
+    tell_reasons(not_done)
     if not steps:
         return print_no_run(not_done, options.format, options.mode, options)
     if options.schedule.dry_run:
@@ -246,13 +246,3 @@ def _print_steps(plan: Plan, steps: list[Step], options: FleetApplyOptions) -> N
     for text in render(shown, screen_options(options.output, group_by="change")):
         emit(text)
     flush()
-
-
-def _tell_not_applied(not_done: list[tuple[Step, Foreseen]]) -> None:
-    """Each reason once, with how many steps it keeps from being done."""
-    from vnicaudit.base.wording import count
-    from vnicaudit.reports.safe import safe
-
-    reasons = Counter(why_not.message for _step, why_not in not_done)
-    for reason, number in reasons.most_common():
-        tell(safe(f"Not applied: {count(number, 'step')}: {reason}"))

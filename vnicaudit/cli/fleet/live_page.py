@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -146,12 +145,12 @@ class _LivePage:
     ) -> Iterator[tuple[FleetHost, Mapping[str, FindingMark], HostReading]]:
         """All that is known of these hosts: the kept reading, and where that is not all, what the
         history has."""
-        known = self._state.open_on([one.host for one in held if one.whole is None])
+        incomplete = [one.host for one in held if one.whole is None]
+        known, nics = self._state.open_on(incomplete), self._state.nics_on(incomplete)
         for host, marks, stored, whole in held:
             if whole is None:
-                _host, findings = next(known)
-                nics = partial(self._state.nics, host)
-                yield host, marks, merged_reading(host, findings, stored, nics)
+                (_host, findings), (_same, rows) = next(known), next(nics)
+                yield host, marks, merged_reading(host, findings, stored, rows)
             else:
                 yield host, marks, whole
 

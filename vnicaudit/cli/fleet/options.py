@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from vnicaudit.base.waiting import standard_input
 from vnicaudit.cli.options.records import Number, group
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.limits import LimitedHosts
@@ -193,8 +193,7 @@ class ChosenHosts(msgspec.Struct, frozen=True):
 
 def chosen_hosts(options: InventoryOptions, sources: Sources) -> ChosenHosts:
     """Read the inventory and apply the limit. Raises UsageError where no host is left."""
-    stdin = None if sys.stdin is None else sys.stdin.buffer
-    given = msgspec.structs.replace(sources, stdin=stdin, template=options.uri)
+    given = msgspec.structs.replace(sources, stdin=standard_input(), template=options.uri)
     inventory = read_inventory(options.inventories, given)
     if not options.limit:
         return ChosenHosts(inventory, inventory.hosts)

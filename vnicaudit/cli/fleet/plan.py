@@ -168,6 +168,7 @@ def _reader(
     def read(targets: Sequence[Target]) -> Iterator[tuple[Target, Iterator[DefinitionItem]]]:
         by_uri = {target.name: target for target in targets}
         chosen = [hosts[uri] for uri in by_uri]
+        progress.reads()
         done = read_definitions(chosen, platforms.read_definitions, live, limits, _told(progress))
         return ((by_uri[host.uri], items) for host, items in done)
 

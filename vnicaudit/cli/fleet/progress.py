@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Protocol
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.output.stderr import EVERY, QUIET_FOR, Rewritten
+from vnicaudit.cli.output.progress_line import ProgressLine
 from vnicaudit.model.fleet import FailureKind, HostStatus
+
+_STALLED = 2.0
+"""Seconds without another host after which that is told."""
 
 
 class HostDone(Protocol):
@@ -30,7 +33,7 @@ class HostDone(Protocol):
 
 
 class FleetProgress:
-    """Counts hosts as they are done; a terminal sees one line that rewrites itself."""
+    """Counts hosts as they are done, and while none is shows for how long that is so."""
 
     def __init__(
         self, hosts: int, *, enabled: bool, clock: Callable[[], float] = time.monotonic
@@ -40,15 +43,29 @@ class FleetProgress:
         self.statuses: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
         self._hosts = hosts
-        self._enabled = enabled and sys.stderr is not None and sys.stderr.isatty()
         self._clock = clock
-        self._started = self._shown = clock()
-        self._line = Rewritten()
+        self._started = self._last = clock()
+        self._line = ProgressLine(enabled=enabled, clock=clock)
+        self._lock = threading.Lock()
+        self._reading = False
         self._before = 0
 
     def resumed(self) -> None:
         """Leave the hosts counted so far out of the rate: an earlier process read them."""
         self._before = self.done
+
+    def reads(self) -> None:
+        """Show from now on, every second, for how long no host has answered."""
+        self._reading, self._last = True, self._clock()
+        self._line.tick(self.show_waiting)
+
+    def show_waiting(self) -> None:
+        """Write how far it is, and for how long nothing came."""
+        with self._lock:
+            now = self._clock()
+            seconds = now - self._last
+            if self._reading and seconds > _STALLED and self._line.is_due:
+                self._line.show(f"{self.text(now)}; no progress for {seconds:.0f} s")
 
     def __call__(self, host: HostDone) -> None:
         """Note that a host is done."""
@@ -57,10 +74,10 @@ class FleetProgress:
         self.statuses[host.status] += 1
         if host.failure is not None:
             self.failures[host.failure] += 1
-        now = self._clock()
-        if self._enabled and now - self._started >= QUIET_FOR and now - self._shown >= EVERY:
-            self._shown = now
-            self._line.show(self.text(now))
+        with self._lock:
+            self._last = now = self._clock()
+            if self._line.is_due:
+                self._line.show(self.text(now))
 
     def text(self, now: float) -> str:
         """``312 of 1,000 hosts, 2 failed, 15,600 domains, 42 hosts/s, 16 s left``."""
@@ -89,7 +106,9 @@ class FleetProgress:
 
     def clear(self) -> None:
         """Take the line away before something else is printed."""
-        self._line.clear()
+        with self._lock:
+            self._reading = False
+            self._line.clear()
 
 
 def _duration(seconds: float) -> str:

@@ -178,6 +178,7 @@ def _read(
     sample = msgspec.structs.replace(request.sample, seed=coverage.seed or 0)
     run.find_missing(progress)
     progress.resumed()
+    progress.reads()
     try:
         run.read(engine, request.limits, sample, progress)
     except (KeyboardInterrupt, TargetError):

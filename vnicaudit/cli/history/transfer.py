@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 import msgspec
 
 from vnicaudit.base.opening import as_usage_error, open_regular
+from vnicaudit.base.waiting import standard_input
 from vnicaudit.base.wording import count
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
@@ -144,7 +144,10 @@ def import_(options: ImportOptions) -> int:
 @contextmanager
 def _opened(name: str) -> Iterator[tuple[BinaryIO, str]]:
     if name == STDOUT:
-        yield sys.stdin.buffer, "standard input"
+        stream = standard_input()
+        if stream is None:
+            raise UsageError("standard input is closed")
+        yield stream, "standard input"
         return
     with as_usage_error(name):
         stream = open_regular(name)

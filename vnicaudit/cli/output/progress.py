@@ -1,15 +1,15 @@
-"""One line of progress while targets are read, on a terminal."""
+"""Progress while targets are read."""
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.output.stderr import EVERY, QUIET_FOR, Rewritten, time_left
+from vnicaudit.cli.output.progress_line import ProgressLine
+from vnicaudit.cli.output.stderr import QUIET_FOR, time_left
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Target
@@ -21,25 +21,28 @@ _STALLED = 2.0
 
 
 class Progress:
-    """Counts domains and files while they come in; a terminal sees one line that rewrites itself,
-    and while nothing comes what is waited for, and for how long.
+    """Counts domains and files while they come in, and while nothing comes shows what is waited
+    for, and for how long.
 
     The line of what is waited for is written by a thread. It begins with the first live target:
     files are read before, by processes that must not be forked beside a thread.
     """
 
     def __init__(self, *, enabled: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        self.is_shown = enabled and sys.stderr is not None and sys.stderr.isatty()
         self._clock = clock
-        self._started = self._shown = self._waiting_since = clock()
-        self._line = Rewritten()
-        self._target, self._target_started = "", self._started
+        self._line = ProgressLine(enabled=enabled, clock=clock)
+        self._target, self._target_started = "", clock()
+        self._waiting_since = self._target_started
         self._waiting = ""
         self._last: tuple[str, int] | None = None
         self._place = ""
         self._files: tuple[int, int | None] = (0, None)
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+
+    @property
+    def is_shown(self) -> bool:
+        """True where it is worth counting what there is to do."""
+        return self._line.is_enabled if self._line.on_terminal else self._line.is_due
 
     def waits_for(self, target: str, number: int = 1, total: int = 1) -> None:
         """Show that a live target is waited for, every second until something comes of it."""
@@ -47,24 +50,19 @@ class Progress:
             self._waiting, self._waiting_since = target, self._clock()
             self._place = f" ({number:,} of {total:,})" if total > 1 else ""
             self._files = (0, None)
-        if self.is_shown and self._thread is None:
-            self._thread = threading.Thread(target=self._count_seconds, daemon=True)
-            self._thread.start()
+        self._line.tick(self.show_waiting)
 
     def waits_for_live(self, targets: Sequence[Target]) -> None:
         """Show that the first target is waited for, where none of them is in files."""
         if targets and not any(target.kind in _IN_FILES for target in targets):
             self.waits_for(targets[0].name)
 
-    def _count_seconds(self) -> None:
-        while True:
-            time.sleep(QUIET_FOR)
-            self.show_waiting()
-
     def show_waiting(self) -> None:
         """Write what is waited for, and for how long."""
         with self._lock:
             seconds = self._clock() - self._waiting_since
+            if not (self._line.on_terminal or self._line.is_due):
+                return
             if self._waiting:
                 self._line.show(f"{self._waiting}{self._place}: no answer yet, {seconds:.0f} s")
             elif self._last is not None and seconds > _STALLED:
@@ -81,10 +79,8 @@ class Progress:
             if target != self._target:  # it began when the target before it last had something
                 self._target, self._target_started = target, self._waiting_since
             self._waiting, self._waiting_since, self._last = "", now, (target, domains)
-            if not self.is_shown or now - self._started < QUIET_FOR or now - self._shown < EVERY:
-                return
-            self._shown = now
-            self._line.show(self._text(target, domains))
+            if self._line.is_due:
+                self._line.show(self._text(target, domains))
 
     def _text(self, target: str, domains: int) -> str:
         seconds = max(self._clock() - self._target_started, QUIET_FOR)

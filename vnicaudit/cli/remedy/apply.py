@@ -24,7 +24,7 @@ from vnicaudit.cli.options.remedy import change_options, mode_option, run_contex
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.stderr import tell, telling
+from vnicaudit.cli.output.stderr import telling
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.remedy.apply_bench import (
     ApplyOptions,
@@ -36,6 +36,7 @@ from vnicaudit.cli.remedy.apply_bench import (
 )
 from vnicaudit.cli.remedy.apply_cost import design_of, planned_by_history, tell_cost
 from vnicaudit.cli.remedy.apply_shadow import measure_beside, shadow_address, take_shadows_out
+from vnicaudit.cli.remedy.not_applied import nothing_to_apply, split_steps, tell_not_applied
 from vnicaudit.cli.remedy.run_output import (
     code_of_foreseen,
     confirm,
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from vnicaudit.model.plan import Mode, Plan, Step
     from vnicaudit.model.runs import Foreseen
     from vnicaudit.remedy.applying.apply import RunContext
-    from vnicaudit.remedy.applying.kinds import KindTable
     from vnicaudit.reports.writer import View
 
 _LISTS_STEPS = "; `vnicaudit apply --dry-run` without --domain and --nic lists all steps"
@@ -117,9 +117,9 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     whole, kinds = from_json(data, options.plan), wiring.platforms().kinds()
     plan = replace(whole, steps=chosen_steps(whole.steps, options.domains, options.macs))
     steps, not_done = split_steps(plan, kinds, options.mode, unsafe=options.include_unsafe)
-    _print_plan(plan, steps, options)
-    for step, why_not in not_done:
-        _tell_not_applied(step, why_not)
+    if steps:
+        _print_plan(plan, steps, options)
+    tell_not_applied(not_done)
     if not steps:
         return print_no_run(not_done, options.format, options.mode, options)
     context = run_context(options, wiring, options.mode, options.schedule)
@@ -247,42 +247,6 @@ def _macs(step: Step) -> set[str]:
     return {mac for mac in (mac_of(step.about), *more) if mac}
 
 
-def split_steps(
-    plan: Plan, kinds: KindTable, mode: Mode, *, unsafe: bool
-) -> tuple[list[Step], list[tuple[Step, Foreseen]]]:
-    """The steps that are to be done, and the others, each with why not."""
-    chosen: list[Step] = []
-    others: list[tuple[Step, Foreseen]] = []
-    for step in plan.steps:
-        why_not = _blocking_reason(step, kinds, mode, unsafe=unsafe)
-        if why_not is None:
-            chosen.append(step)
-        else:
-            others.append((step, why_not))
-    return chosen, others
-
-
-def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> Foreseen | None:
-    """None: it is to be done."""
-    from vnicaudit.model.plan import FileUnit
-    from vnicaudit.model.runs import Foreseen
-
-    def is_refused(reason: str, codes: tuple[str, ...]) -> Foreseen:
-        known = tuple(dict.fromkeys(filter(None, codes)))  # a plan may be older than codes
-        place = step.unit.path if isinstance(step.unit, FileUnit) else step.target
-        return Foreseen(kinds.unit_name(step), "refused", reason, known, (step.id,), place)
-
-    if step.refused:
-        lost = tuple("loss" for loss in step.losses if not loss.accepted)
-        return is_refused("; ".join(step.refused), (*(one.code for one in step.blocked), *lost))
-    if not step.safe and not unsafe:
-        return is_refused(f"unsafe: {step.reason} (--include-unsafe)", ("unsafe",))
-    option = step.mode(mode)
-    if not option.possible and not (mode == "next-boot" and kinds.of(step).is_text):
-        return is_refused(f"not possible with --mode {mode}: {option.reason}", (option.code,))
-    return None
-
-
 def print_dry_run(
     units: Sequence[Foreseen],
     not_done: list[tuple[Step, Foreseen]],
@@ -311,6 +275,8 @@ def print_no_run(
 
         emit(to_json([]).decode())
     else:
+        if form == "text" and not options.output.quiet:
+            emit(f"{nothing_to_apply(not_done, mode)}\n")
         print_dry_run((), not_done, form, mode, options.output)
     return RefusedError.exit_code if not_done else 0
 
@@ -327,11 +293,3 @@ def _print_plan(plan: Plan, steps: list[Step], options: ApplyOptions) -> None:
     for text in render(shown, screen_options(options.output, view=view)):
         emit(text)
     flush()
-
-
-def _tell_not_applied(step: Step, why_not: Foreseen) -> None:
-    from vnicaudit.model.refs import mac_of
-    from vnicaudit.reports.safe import safe
-
-    name = f"{why_not.name} {mac_of(step.about) or ''}".rstrip()
-    tell(safe(f"Not applied: step {step.id}, {name}: {why_not.message}"))

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from vnicaudit.base.clock import timestamp
+from vnicaudit.base.waiting import next_of
 from vnicaudit.base.wording import count
 from vnicaudit.fleet.running.engines.engine import ReadingEngine
 from vnicaudit.fleet.running.host_queue import HostQueue, HostTask
@@ -77,7 +78,7 @@ class HostReaders(Generic[M]):
                 self._done.not_full.notify_all()
 
     def _until_one_ends(self) -> Iterator[HostItems[M]]:
-        while (result := self._done.get()) is not None:
+        while (result := next_of(self._done)) is not None:
             if isinstance(result, BaseException):
                 raise result
             yield result

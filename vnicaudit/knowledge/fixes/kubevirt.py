@@ -124,8 +124,8 @@ KUBEVIRT = Wording(
             "too; change that and run virtctl restart.",
         )),
         "use-kvm": Advice((
-            "Run it with KVM: no useEmulation in the KubeVirt resource. The guest sees another "
-            "CPU: power it off and on, and check it.",
+            "Run it with KVM: no useEmulation in the KubeVirt resource. The guest sees a "
+            "different CPU: power it off and on, and check it.",
         )),
     },
     ChangeHook(adds_nic=True),

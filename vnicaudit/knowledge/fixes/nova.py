@@ -162,7 +162,8 @@ NOVA = Wording(
         )),
         "use-kvm": Advice((
             "Run it with KVM: [libvirt] virt_type = kvm in nova.conf of the compute node, then "
-            "hard-reboot the server. The guest sees another CPU: power it off and on, and check "
+            "hard-reboot the server. The guest sees a different CPU: power it off and on, and "
+            "check "
             "it.",
         )),
     },

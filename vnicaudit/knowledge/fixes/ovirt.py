@@ -58,7 +58,8 @@ OVIRT = Wording(
             "VM down, and tie interface names to MAC addresses in the guest.",
         )),
         "own-address": Advice((
-            "Give the vNIC of the copy another address in the engine, while the virtual machine is "
+            "Give the vNIC of the copy a different address in the engine, while the virtual "
+            "machine is "
             "down.",
         )),
         "serve-vhostuser": Advice((
@@ -71,7 +72,7 @@ OVIRT = Wording(
         )),
         "use-kvm": Advice((
             "Run it with KVM: the definition is oVirt's, change it in the engine. The guest sees "
-            "another CPU: power it off and on, and check it.",
+            "a different CPU: power it off and on, and check it.",
         )),
     },
     EditInOvirt("arguments"),

@@ -34,7 +34,8 @@ _SHARE = Advice((
     "restart it.",
 ))  # fmt: skip
 _KVM = Advice((
-    "Run it with KVM: -accel kvm on QEMU's command line. The guest sees another CPU: power it off "
+    "Run it with KVM: -accel kvm on QEMU's command line. The guest sees a different CPU: power it "
+    "off "
     "and on, and check it.",
 ))  # fmt: skip
 

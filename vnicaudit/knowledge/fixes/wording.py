@@ -80,7 +80,8 @@ TOPICS: dict[Topic, Advice] = {
         "and <access mode='shared'/>.",
     )),
     "use-kvm": Advice((
-        "Run it with KVM: <domain type='kvm'>. The guest sees another CPU: power it off and on, "
+        "Run it with KVM: <domain type='kvm'>. The guest sees a different CPU: power it off and "
+        "on, "
         "and check it.",
     )),
 }  # fmt: skip

@@ -75,7 +75,7 @@ def attribute_value(field: str, value: str) -> bytes:
     """
     row = ATTRIBUTES[field]
     if _pattern(row).fullmatch(value) is None:
-        raise RefusedError(f"{value[:40]!r} cannot be a value of {field}")
+        raise RefusedError(f"{field} cannot be set to {value[:40]!r}")
     return value.translate(_ESCAPES).encode("ascii", "xmlcharrefreplace")
 
 

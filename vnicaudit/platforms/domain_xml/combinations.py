@@ -41,7 +41,7 @@ def _rom(rom: _Attributes) -> Iterator[DefinitionRefusal]:
 def _bandwidth(kind: str, way: str, found: list[_Attributes]) -> Iterator[DefinitionRefusal]:
     shown = f"<{way}> (in <bandwidth>)"
     if len(found) > 1:
-        yield DefinitionRefusal("bandwidth", f"{shown} stands twice")
+        yield DefinitionRefusal("bandwidth", f"{shown} appears twice")
     for given in found[:1]:
         floor = long_count(given.get("floor", "0")) != 0  # to libvirt 0 is none
         if floor and way == "outbound":
@@ -60,5 +60,5 @@ def _vlan(vlan: _Attributes, tags: list[_Attributes]) -> Iterator[DefinitionRefu
         yield DefinitionRefusal("vlan", "<vlan> has more than one nativeMode")
     if vlan.get("trunk", "").lower() == "no" and (native or len(tags) > 1):
         yield DefinitionRefusal(
-            "vlan", "<vlan trunk='no'> takes one <tag>, and that without nativeMode"
+            "vlan", "<vlan trunk='no'> takes only one <tag>, without nativeMode"
         )

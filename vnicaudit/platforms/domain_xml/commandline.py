@@ -138,4 +138,4 @@ def _reasons(args: list[_Arg], problems: Sequence[tuple[int, str]]) -> Iterator[
         if arg.value is None:
             yield index, "it has no value=: libvirt refuses the definition"
     if cut:
-        yield _MAX_ARGS, f"more than {_MAX_ARGS:,} arguments, this one and the rest are not read"
+        yield _MAX_ARGS, f"more than {_MAX_ARGS:,} arguments: this one and the rest are not read"

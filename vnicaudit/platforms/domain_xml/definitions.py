@@ -134,9 +134,9 @@ def other_changes(before: bytes, after: bytes, macs: Collection[str]) -> tuple[s
     if before == after:
         return ()
     old, new = Counter(_pieces(before, macs)), Counter(_pieces(after, macs))
-    gone = [f"{piece_label(piece)} is gone" for piece in (old - new)]
+    gone = [f"{piece_label(piece)} is missing or different" for piece in (old - new)]
     more = [
-        f"{piece_label(piece)} has come up" for piece in (new - old)
+        f"{piece_label(piece)} is new or different" for piece in (new - old)
         if not (piece.startswith("devices <controller ") and 'type="pci"' in piece)
     ]  # fmt: skip
     return tuple(gone + more)
@@ -149,7 +149,7 @@ def missing_parts(wanted: bytes, got: bytes, mac: str) -> tuple[str, ...]:
     old = _with_mac(_root(wanted, ""), mac)
     new = old if wanted == got else _with_mac(_root(got, ""), mac)
     if old is None or new is None:
-        return (f"there is not one NIC {mac}",)
+        return (f"there is not exactly one NIC {mac}",)
     return () if new is old else tuple(_missing(old, new, ""))
 
 
@@ -233,5 +233,5 @@ def _root(data: bytes, target: str) -> etree._Element:
     root = next(documents(data, target)).root
     tag = str(root.tag)
     if tag != "domain":
-        raise TargetError(f"a <{tag}> is no domain's definition", file=target or None)
+        raise TargetError(f"<{tag}> is not a domain definition", file=target or None)
     return root

@@ -24,9 +24,9 @@ def only_domain(source: XmlSource) -> Element:
     """
     root = None if source.data.startswith(SAVE_MAGIC) else root_at(source, 0)
     if root is None or root.name != b"domain":
-        raise RefusedError("it is not the definition of a domain")
+        raise RefusedError("it is not a domain definition")
     if tree(source.data, root.end, ()) is not None:
-        raise RefusedError("there is more than one definition in it")
+        raise RefusedError("it holds more than one definition")
     source.check_declared(0, root.end)
     return root
 
@@ -41,7 +41,7 @@ def interface_at(domain: Element, number: int) -> Element:
     """The NIC with that 1-based number. Raises RefusedError where there is none."""
     found = interfaces(domain)
     if not 0 < number <= len(found):
-        raise RefusedError("the <interface> is not found again")
+        raise RefusedError("the <interface> is no longer there")
     return found[number - 1]
 
 
@@ -49,5 +49,5 @@ def interface_from(text: bytes, start: int) -> Element:
     """The NIC that begins there and ends with the text. Raises RefusedError for anything else."""
     found = tree(text, start, ())
     if found is None or (found.name, found.start, found.end) != (b"interface", start, len(text)):
-        raise RefusedError("what is to be put in is no <interface>")
+        raise RefusedError("the replacement is not an <interface>")
     return found

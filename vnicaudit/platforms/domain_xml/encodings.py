@@ -64,7 +64,9 @@ def _ebcdic(data: bytes) -> str:
         page = codecs.lookup(f"cp{number.group(1).zfill(3)}" if number else name).name
         start = "<?xm".encode(page, "replace")
     except (LookupError, ValueError):  # the latter for a name with a zero byte in it
-        raise LookupError(f"encoding {name[:40]!r} is not known: make it UTF-8 (iconv)") from None
+        raise LookupError(
+            f"unknown encoding {name[:40]!r}: convert the file to UTF-8 (iconv)"
+        ) from None
     if start != EBCDIC:
-        raise LookupError(f"EBCDIC that calls itself {name[:40]!r}")
+        raise LookupError(f"EBCDIC declared as {name[:40]!r}")
     return page

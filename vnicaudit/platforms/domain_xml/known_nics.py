@@ -10,14 +10,16 @@ from typing import NamedTuple
 
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
-from vnicaudit.platforms.domain_xml.nics import SOURCE_ATTRIBUTES, SOURCE_SETTINGS, interface_nic
+from vnicaudit.platforms.domain_xml.nics import (
+    SOURCE_ATTRIBUTES,
+    SOURCE_INSIDE,
+    SOURCE_SETTINGS,
+    interface_nic,
+)
 from vnicaudit.platforms.domain_xml.reading_memory import ReadingMemory
 from vnicaudit.platforms.domain_xml.refusals import AS_WRITTEN
 from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement, ShapedNode
 from vnicaudit.platforms.domain_xml.xml_element import XmlElement
-
-_BY_SOURCE = ("vdpa", "vhostuser")
-"""Types of which the name of the source is a setting, too."""
 
 
 class _IdentityPlaces(NamedTuple):
@@ -79,7 +81,7 @@ def _remember(element: ShapedElement, nic: Nic, base: int, memory: NicMemory) ->
     """Note a NIC for those that are set alike, unless more in it depends on who it is."""
     kind = element.get("type", "user")
     at = _identity(element.node, kind)
-    if nic.places or kind in _BY_SOURCE or not _is_as_written(element.values, at.mac):
+    if nic.places or kind in SOURCE_INSIDE or not _is_as_written(element.values, at.mac):
         return
 
     def reader(noted: ShapedElement) -> _KnownNic:

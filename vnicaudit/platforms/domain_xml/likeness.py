@@ -40,14 +40,14 @@ def unlike(wanted: bytes, got: bytes) -> tuple[str, ...]:
         return ()
     old, new = _parts(wanted), _parts(got)
     pieces = Counter(old.controllers + old.rest), Counter(new.controllers + new.rest)
-    gone = [f"{piece_label(piece)} is not as it was" for piece in (pieces[0] - pieces[1])]
+    gone = [f"{piece_label(piece)} is missing or different" for piece in (pieces[0] - pieces[1])]
     more = [
-        f"{piece_label(piece)} has come up"
+        f"{piece_label(piece)} is new or different"
         for piece in (pieces[1] - pieces[0])
         if not _is_pci_controller(piece)
     ]
     if not (gone or more) and old.rest != new.rest:
-        return ("its elements are in another order",)
+        return ("its elements are in a different order",)
     return tuple(dict.fromkeys(gone + more))
 
 
@@ -62,7 +62,7 @@ def rearranged(wanted: bytes, got: bytes) -> str:
         words.append(f"added {count(added, 'PCI controller')}")
     kept = [one for one in new.controllers if one in old.controllers]
     if kept != [one for one in old.controllers if one in new.controllers]:
-        words.append("lists the controllers in another order")
+        words.append("lists the controllers in a different order")
     return " and ".join(words)
 
 
@@ -79,8 +79,8 @@ def on_way_back(text: bytes, again: bytes) -> str:
     if otherwise:
         what = "; ".join(otherwise[:5])
         return (
-            "libvirt makes something else of this very definition when it is defined again, so "
-            f"that there is no exact way back: {what}"
+            "libvirt changes this definition when it is defined again, so there is no exact way "
+            f"back: {what}"
         )
     return words
 

@@ -18,6 +18,11 @@ from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
 
+SOURCE_INSIDE = ("client", "hostdev", "mcast", "server", "udp", "vdpa", "vhostuser")
+"""Types of which the source is more than the text of one attribute, or a setting, too."""
+_SOCKETS = ("client", "mcast", "server", "udp")
+"""Types of which the source is the address and port of a socket."""
+
 SOURCE_SETTINGS = ("mode", "type")
 """Attributes of ``<source>`` that are no name of anything."""
 
@@ -119,6 +124,10 @@ def _read_source(walk: _InterfaceWalk, element: XmlElement) -> None:
         walk.source = given.get("network")
         if "bridge" in given:
             walk.raw.append(_ON_BRIDGE)
+    elif walk.kind in _SOCKETS:
+        walk.source = _socket_name(given.get("address", ""), given.get("port", ""))
+    elif walk.kind == "hostdev":
+        walk.source = _assigned_device(element.find("address"))
     elif walk.kind == "vdpa":
         walk.device = walk.source
     elif walk.kind == "vhostuser":
@@ -235,16 +244,25 @@ _HOSTDEV_TEAMED = NicConfig(
 def hostdev_nic(element: XmlElement, index: int, location: Location) -> Nic:
     """One PCI ``<hostdev>``. Whether it is a network adapter the definition does not say, unless
     it takes part in teaming; it has no model, rings or vhost of its own either way."""
-    address = element.find("source/address")
-    source = None
-    if address is not None:
-        source = _pci_name([address.get(name, "0x0") for name in _PCI_ATTRIBUTES])
     return Nic(
         index=index,
         declared=_HOSTDEV_TEAMED if element.find("teaming") is not None else _HOSTDEV,
         location=location,
-        source=source,
+        source=_assigned_device(element.find("source/address")),
     )
+
+
+def _assigned_device(address: XmlElement | None) -> str | None:
+    if address is None:
+        return None
+    return _pci_name([address.get(name, "0x0") for name in _PCI_ATTRIBUTES])
+
+
+def _socket_name(address: str, port: str) -> str | None:
+    """``230.0.0.1:5558``, ``[fd00::1]:5558``; ``:5558`` where a server listens on all addresses;
+    None where neither is given."""
+    host = f"[{address}]" if ":" in address else address
+    return (f"{host}:{port}" if port else host) or None
 
 
 def _pci_name(parts: list[str]) -> str | None:

@@ -190,7 +190,7 @@ def _faults(device: str, *groups: Sequence[Behind]) -> tuple[str, ...]:
 
 def _virtio_faults(device: str, given: Sequence[Behind]) -> tuple[str, ...]:
     rings = tuple(
-        f"{one.by}: {one.name}={one.text[:20]!r} is no ring that QEMU takes"
+        f"{one.by}: {one.name}={one.text[:20]!r} is not a ring size that QEMU accepts"
         for one in given
         if one.name in _RINGS and as_ring(one.text) not in RING_SIZES
     )

@@ -147,7 +147,7 @@ def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...
     """Every refusal of an interface of type ``kind``, in the order of its children. Values that a
     template is going to fill in are passed over."""
     if kind not in TYPES:
-        none = DefinitionRefusal("@type", f"type={_quoted(kind)} is none")
+        none = DefinitionRefusal("@type", f"there is no type={_quoted(kind)}")
         return () if _unfilled("", "type", kind) else (none,)
     given = {path: dict(attributes) for path, attributes in reversed(parts)}
     model = given.get("model", {}).get("type", "")
@@ -209,9 +209,9 @@ def _number(row: _Number, path: str, name: str, text: str) -> Iterator[Definitio
     value = _number_of(row, text)
     shown, place = _shown_at(path, name, text), place_of(path, name)
     if value is None:
-        yield DefinitionRefusal(place, f"{shown} is no number")
+        yield DefinitionRefusal(place, f"{shown} is not a number")
     elif not row.least <= value <= row.most:
-        yield DefinitionRefusal(place, f"{shown} is not from {row.least} to {row.most}")
+        yield DefinitionRefusal(place, f"{shown} is not between {row.least} and {row.most}")
 
 
 def _number_of(row: _Number, text: str) -> int | None:

@@ -99,4 +99,6 @@ def _check_transparent(name: str) -> None:
     except (LookupError, UnicodeError):
         plain = False
     if not plain or codec.startswith(_STATEFUL):
-        raise RefusedError(f"its encoding, {name[:40]}, is not one this writes: make it UTF-8")
+        raise RefusedError(
+            f"its encoding, {name[:40]}, cannot be written: convert the file to UTF-8"
+        )

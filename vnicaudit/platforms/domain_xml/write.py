@@ -114,11 +114,13 @@ def _source_and_element(data: bytes, place: Location) -> tuple[XmlSource, Elemen
     if data.startswith(_SAVED):
         raise OwnedError("a save image: change the domain, then save it again")
     if where is None:
-        raise RefusedError("the NIC is no <interface>: change it by hand, where it is added")
+        raise RefusedError("the NIC is not an <interface>: change it by hand, where it is added")
     if where["root"] != "domain":
-        raise OwnedError(f"a <{where['root']}> says what was: change the domain's definition")
+        raise OwnedError(
+            f"a <{where['root']}> describes a past state: change the domain's definition"
+        )
     if _has_tags(data):
-        raise RefusedError("a template with tags that are no XML: change it by hand")
+        raise RefusedError("a template with tags that are not XML: change it by hand")
     source = source_of(data)
     domain = _domain(source, int(where["ordinal"] or 0))
     return source, interface_at(domain, int(where["number"]))
@@ -143,7 +145,7 @@ def _domain(source: XmlSource, ordinal: int) -> Element:
         if root is not None and root.name == b"domain" and root.end <= end:
             break
     else:
-        raise RefusedError("the domain is not found again")
+        raise RefusedError("the domain is no longer in the file")
     source.check_declared(start, end)
     if any(found.name == b"id" for found in attributes(data, root)):
         raise OwnedError(
@@ -176,7 +178,7 @@ def _edits(data: bytes, interface: Element, change: Change) -> Iterator[Edit]:
         yield from _edits_to_remove(data, interface, WHOLE[field])
     elif row is None or (new is None and field in REQUIRED):
         what = XPATH.get(field, field)
-        raise RefusedError(f"{what} is not changed in place: edit it by hand")
+        raise RefusedError(f"{what} cannot be changed in place: edit it by hand")
     elif new is None:
         yield _unset(data, interface, row)
     else:

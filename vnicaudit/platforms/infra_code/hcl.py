@@ -71,9 +71,9 @@ def blocks(text: str, file: str) -> list[Block]:
 def _not_read(offset: int, source: str, file: str) -> TargetError:
     """Says which text was not expected, unless it may be (a piece of) a secret."""
     text = source[offset:].strip().partition("\n")[0][:_MAX_SHOWN]
-    shown = "something" if text not in masked(source) else repr(text) if text else "the end"
+    shown = "text" if text not in masked(source) else repr(text) if text else "end"
     return TargetError(
-        f"not read by the HCL parser: {shown} where it expects something else",
+        f"the HCL parser cannot read it: unexpected {shown}",
         file=file,
         line=source.count("\n", 0, offset) + 1,
     )

@@ -26,7 +26,7 @@ DOMAIN = "libvirt_domain"
 
 _TYPES = {"network": "network", "bridge": "bridge", "direct": "direct", "user": "user"}
 """Branch of ``source`` -> interface type. Others need more than is read here."""
-_NEEDS = "its type and interfaces in full (the XML that the provider makes of them)"
+_NEEDS = "its type and interfaces in full (the XML that the provider generates)"
 _UNDERSTOOD = frozenset({"model", "source", "mac", "target", "alias", "boot", "wait_for_ip"})
 
 

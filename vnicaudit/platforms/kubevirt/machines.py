@@ -37,8 +37,9 @@ from vnicaudit.platforms.kubevirt.suppressions import suppressions_of
 from vnicaudit.text.yaml_nodes import Sequence, YamlPlace
 
 _WHOLE = (
-    "the whole manifest, as kustomize or Helm builds it (what stands here KubeVirt refuses: it"
-    " lacks {})"
+    "the whole manifest, as kustomize or Helm builds it (KubeVirt refuses it as it is here: it "
+    "lacks "
+    "{})"
 )
 _ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 

@@ -21,7 +21,9 @@ _DEEPEST = 40
 MACHINE_GROUPS = ("kubevirt.io", "pool.kubevirt.io")
 _OWN_GROUPS = ("kubevirt.io", "k8s.cni.cncf.io")
 """Groups of KubeVirt end so: their objects hold no others."""
-_IN_TEXT = "also holds a KubeVirt manifest inside a text: not judged, save it as a file of its own"
+_IN_TEXT = (
+    "also holds a KubeVirt manifest inside a string: not judged, save it as a file of its own"
+)
 
 VMI_SPEC: dict[str, tuple[str, ...]] = {
     "VirtualMachine": ("spec", "template"),

@@ -89,7 +89,8 @@ def ambiguous(found: Object) -> Iterator[TargetError]:
             line = document.source.line_column(second.start)[0]
             before = document.source.line_column(first.start)[0]
             yield TargetError(
-                f"the key {first.text[:40]!r} stands twice (line {before} too): the last counts",
+                f"the key {first.text[:40]!r} appears twice (also on line {before}): the last "
+                "one counts",
                 file=document.source.file,
                 line=line,
             )

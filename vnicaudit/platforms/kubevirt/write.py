@@ -52,7 +52,7 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
         return [
             _edit_to_set(_place_at(top, devices[0]), _MULTIQUEUE, _switch(change), ("interfaces",))
         ]
-    raise RefusedError(f"no field of this manifest says {change.field}: edit it by hand")
+    raise RefusedError(f"this manifest has no field for {change.field}: edit it by hand")
 
 
 def text_of(data: bytes) -> str:
@@ -64,7 +64,7 @@ def _preferred(found: YamlPlace, change: Change) -> Edit:
     """The edit that sets the value a preference gives. Raises RefusedError where the value is to be
     removed."""
     if change.new is None:
-        raise RefusedError("what is preferred is to be removed: edit it by hand")
+        raise RefusedError("a preferred value cannot be removed in place: edit it by hand")
     return with_value(found, change.new)
 
 
@@ -83,7 +83,7 @@ def _edit_to_set(place: YamlPlace, key: str, value: str, after: tuple[str, ...])
 def _place_at(top: YamlPlace, pointer: str) -> YamlPlace:
     found = at_pointer(top, pointer)
     if found is None:
-        raise RefusedError("the place is not found again")
+        raise RefusedError("that place is no longer in the document")
     return found
 
 
@@ -92,7 +92,7 @@ def _document(data: bytes, place: Location, pointer: str) -> YamlPlace:
     for document in _documents(data, place.file or place.target):
         if not document.several if number is None else document.number == int(number[1]):
             return document.top
-    raise RefusedError("the document is not found again")
+    raise RefusedError("the document is no longer in the file")
 
 
 @lru_cache(maxsize=1)

@@ -64,9 +64,9 @@ class LibvirtHypervisor:
         self._pool = pool
         self.uri = uri.text
         self.deadline = deadline
-        self.name = self.ask("say its name", lambda pooled: pooled.connection.getHostname())
+        self.name = self.ask("report its name", lambda pooled: pooled.connection.getHostname())
         capabilities = self.ask(
-            "say what it can do", lambda pooled: pooled.connection.getCapabilities()
+            "report its capabilities", lambda pooled: pooled.connection.getCapabilities()
         )
         self.key = _host_uuid(capabilities) or self.name
         self.local = is_here(uri, self.name)
@@ -91,7 +91,7 @@ class LibvirtHypervisor:
     def find_lock(self) -> HostLock | None:
         """The lock that is on the host; None: there is none. Raises ActionError."""
         return self.ask(
-            "say who has locked it", lambda pooled: host_lock.find(pooled.connection, self.uri)
+            "report who holds its lock", lambda pooled: host_lock.find(pooled.connection, self.uri)
         )
 
     def drop_lock(self, owner: str) -> None:
@@ -109,7 +109,7 @@ class LibvirtHypervisor:
 
     def check(self) -> None:
         """Raises SilentError where libvirt does not answer."""
-        self.ask("say its version", lambda pooled: pooled.connection.getLibVersion())
+        self.ask("report its version", lambda pooled: pooled.connection.getLibVersion())
 
     def ask(
         self, what: str, function: Callable[[PooledConnection], T], *, seconds: float | None = None
@@ -130,7 +130,7 @@ class LibvirtMachine:
 
     def state(self) -> MachineState:
         """The domain's state, as far as it decides whether the domain may be changed now."""
-        return self._ask("say the domain's state", state_of)
+        return self._ask("report the domain's state", state_of)
 
     def definition(self, *, secrets: bool) -> bytes:
         """The persistent definition, as libvirt writes it."""
@@ -162,7 +162,7 @@ class LibvirtMachine:
             return
         button = libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN
         self._ask(
-            "shut the guest down by its power button", lambda domain: domain.shutdownFlags(button)
+            "shut down the guest with its power button", lambda domain: domain.shutdownFlags(button)
         )
 
     def _ask_agent_to_shut_down(self) -> None:
@@ -210,7 +210,7 @@ class LibvirtMachine:
         """
         flags = libvirt.VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT
         found = self._ask(
-            "say how long vCPUs waited",
+            "report how long vCPUs waited",
             lambda domain: domain.connect().domainListGetStats(
                 [domain], libvirt.VIR_DOMAIN_STATS_VCPU, flags
             ),
@@ -224,7 +224,7 @@ class LibvirtMachine:
         table (``arp``) say; empty where neither can be asked."""
         try:
             found = self._ask(
-                "say the guest's addresses",
+                "report the guest's addresses",
                 lambda domain: domain.interfaceAddresses(_SOURCES[source], 0),
             )
         except ActionError as error:

@@ -87,7 +87,7 @@ def _lock_of(secret: libvirt.virSecret, uri: str) -> HostLock:
     match = _DESCRIPTION.fullmatch(text)
     holder, owner = match.groups() if match else (text, "")
     clear = f"virsh -c {word(uri)} secret-undefine {secret.UUIDString()}"
-    return HostLock(owner, plain(holder) or "somebody unknown", clear)
+    return HostLock(owner, plain(holder) or "an unknown holder", clear)
 
 
 def _description(xml: str) -> str:

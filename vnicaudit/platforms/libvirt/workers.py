@@ -15,6 +15,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
+from vnicaudit.base.waiting import next_of
+
 T = TypeVar("T")
 
 _WAITING_MAX = 64
@@ -81,7 +83,7 @@ class Mailbox(Generic[T]):
         while True:
             patience = self._pulse.patience(asked) + more
             try:
-                return self._queue.get(timeout=max(patience, 0.001))
+                return next_of(self._queue, patience)
             except queue.Empty:
                 if patience <= 0:
                     raise HostSilentError from None

@@ -46,7 +46,7 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     Raises RefusedError where it does not stand there, or not for sure (a template).
     """
     if place.line is None:
-        raise RefusedError("the option does not stand in this file")
+        raise RefusedError("the option is not in this file")
     if _LONE_RETURN.search(data):  # lines are counted in another way there
         raise RefusedError("a carriage return ends a line of the file: edit it by hand")
     found = _assignments(data)
@@ -56,7 +56,7 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     if change.new is None:
         gone = found.by_name[chosen.section, chosen.name]
     elif _PLAIN.fullmatch(change.new) is None:
-        raise RefusedError(f"{change.new[:40]!r} cannot be a value of {change.field}")
+        raise RefusedError(f"{change.field} cannot be set to {change.new[:40]!r}")
     else:
         gone = []
     for option in (chosen, *gone):
@@ -132,7 +132,7 @@ def _new_value(data: bytes, option: _Option, new: bytes) -> list[Edit]:
         start, end = start + quoted.start("inside"), start + quoted.end("inside")
     elif _REMARK.search(value):
         raise RefusedError(
-            "what looks like a comment behind the value is a part of it: edit it by hand"
+            "what looks like a comment after the value is part of it: edit it by hand"
         )
     edits = [Edit(start, end, new)]
     if option.end + 1 < option.below:  # the lines in which the old value went on

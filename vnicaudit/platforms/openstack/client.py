@@ -9,7 +9,6 @@ out is renewed by the session.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
@@ -17,6 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from vnicaudit.base.deadlines import TimeUpError
+from vnicaudit.base.waiting import sleep
 from vnicaudit.errors import ActionError, SilentError, TargetError
 from vnicaudit.platforms.openstack.binding import keystone_errors, requests, transport_errors
 from vnicaudit.platforms.openstack.connect import CloudLogin, ServiceEndpoint
@@ -121,7 +121,7 @@ class Client:
             if pause is None or waited + pause > self.cloud.deadline:
                 raise failed
             waited += pause
-            time.sleep(pause)
+            sleep(pause)
         raise failed
 
     def _check_time(self) -> None:
@@ -134,7 +134,7 @@ class Client:
             )
 
     def _error(self, what: str, reason: str, asked: int, status: int | None = None) -> CallError:
-        times = "" if asked == 1 else f"; asked {asked} times"
+        times = "" if asked == 1 else f"; tried {asked} times"
         message = self.cloud.session.masked(f"{what}: {reason}{times}")
         return CallError(message, file=self.cloud.target, status=status)
 

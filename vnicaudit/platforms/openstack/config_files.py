@@ -105,7 +105,7 @@ def _text(path: str, left_out: list[str], *, wanted: bool) -> bytes | None:
         return None
     if len(text) > _MOST_BYTES:
         raise UsageError(f"{plain(path)} is larger than {_MOST_BYTES >> 10} KiB: no {_CLOUDS}.yaml "
-                         "is")  # fmt: skip
+                         "is that large")  # fmt: skip
     return text
 
 
@@ -174,7 +174,7 @@ def _check_form(path: str, found: object, name: str) -> set[object]:
     return set(entry)
 
 
-_KINDS = {type(None): "empty", list: "a list", str: "a text", bool: "a flag", int: "a number"}
+_KINDS = {type(None): "empty", list: "a list", str: "a string", bool: "a boolean", int: "a number"}
 
 
 def _mapping(path: str, what: str, found: object) -> dict[object, object]:
@@ -182,7 +182,7 @@ def _mapping(path: str, what: str, found: object) -> dict[object, object]:
         return found
     kind = _KINDS.get(type(found), "something else")
     raise UsageError(
-        f"{plain(path)} cannot be used: {plain(what)} is {kind}, and must be a mapping (key: value)"
+        f"{plain(path)} cannot be used: {plain(what)} is {kind}, but must be a mapping (key: value)"
     )
 
 

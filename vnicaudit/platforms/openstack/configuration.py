@@ -129,14 +129,14 @@ def _no_region(cloud: str, region: str, others: str, file: str | None) -> str:
     there, wanted = plain(others), plain(region)
     if cloud == ENVIRONMENT:
         return (
-            f"OS_REGION_NAME is {there}, and openstack then accepts no other region: set it to "
-            f"{wanted}, or unset it"
+            f"OS_REGION_NAME is {there}, and the openstack command then accepts no other region: "
+            f"set it to {wanted}, or unset it"
         )
     return (
-        f"{file or 'what is configured'} gives the cloud {plain(cloud)!r} no region {wanted}, and "
-        f"openstack itself refuses it then; there is: {there}. Where the cloud has them all, list "
-        f"them in its entry, regions: [{there.replace(',', ', ')}, {wanted}], in the place of "
-        "region_name"
+        f"{file or 'the configuration'} has no region {wanted} for the cloud {plain(cloud)!r}, and "
+        f"the openstack command would refuse it too; available: {there}. If the cloud has them "
+        f"all, list them in its entry as regions: [{there.replace(',', ', ')}, {wanted}], in "
+        "place of region_name"
     )
 
 
@@ -171,9 +171,11 @@ def _no_such(name: str, names: list[str], file: str | None) -> str:
     if name == ENVIRONMENT:
         return f"no OS_* variables are set: source an openrc file, or name a cloud ({there})"
     if file is None:
-        looked = "./, ~/.config/openstack/ and /etc/openstack/, or where OS_CLIENT_CONFIG_FILE says"
+        looked = (
+            "./, ~/.config/openstack/ and /etc/openstack/, or where OS_CLIENT_CONFIG_FILE points"
+        )
         variables = ""
         if names:
-            variables = f"; what the OS_* variables say is openstack:{ENVIRONMENT}"
+            variables = f"; to use the OS_* variables, name openstack:{ENVIRONMENT}"
         return f"there is no clouds.yaml (looked in {looked}){variables}"
     return f"{file} has no cloud {name!r}; {there}"

@@ -188,7 +188,7 @@ def _unjudged(server: RawServer, config: ServerConfig, node: HypervisorNode | No
     """The missing thing that would let a server be judged; empty where it runs on QEMU, or nothing
     suggests otherwise."""
     if server.name is None and server.status == "UNKNOWN":
-        return "an answer of its cell, which is down"
+        return "an answer from its cell, which is down"
     if node is not None:
         kind = plain(node.kind)
         return "" if kind == "qemu" else f"a server that QEMU runs (its hypervisor is {kind})"
@@ -198,5 +198,8 @@ def _unjudged(server: RawServer, config: ServerConfig, node: HypervisorNode | No
         return "a server that QEMU runs (its ports are bound for another hypervisor)"
     by_libvirt = any(name in _LIBVIRT for name, _value in config.stored_properties)
     if config.image is not None and config.image.qemu is False and not by_libvirt:
-        return "its hypervisor, which an admin sees: its image is for another one than QEMU"
+        return (
+            "its hypervisor, which only an admin can see: its image is for a hypervisor other "
+            "than QEMU"
+        )
     return ""

@@ -26,13 +26,15 @@ _ADVICE = {
     503: "the service is not available: try again later",
     504: "the service did not answer its proxy in time: try again, or raise its timeout",
 }
-_SERVER_FAULT = "the log of the service has the reason, by the id of the request"
+_SERVER_FAULT = "the service's log has the reason, under the request id"
 
 _TRANSPORT = (
-    ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted: cacert: in clouds.yaml or "
-     "OS_CACERT names the file of the authority"),
-    ("TLS CA certificate", "cacert: in clouds.yaml or OS_CACERT names a file that is not there"),
-    ("WRONG_VERSION_NUMBER", "that is not TLS: is it http:// and not https://?"),
+    ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted: name the CA's file with "
+     "cacert: in clouds.yaml, or with OS_CACERT"),
+    ("TLS CA certificate",
+     "cacert: in clouds.yaml, or OS_CACERT, names a file that does not exist"),
+    ("WRONG_VERSION_NUMBER",
+     "the server does not speak TLS: should it be http:// instead of https://?"),
     ("Connection refused", (
         "nothing is listening there: is the service running, is the port right?"
     )),
@@ -102,7 +104,7 @@ def configured(error: Exception) -> str:
         return (
             f"auth_type {plain(error.name)!r} is not known to the keystoneauth installed here: "
             "correct auth_type in clouds.yaml (or OS_AUTH_TYPE; password and "
-            "v3applicationcredential are usual), or install the package that brings it"
+            "v3applicationcredential are usual), or install the package that provides it"
         )
     return plain(_USER.sub("//", str(error))) or type(error).__name__
 

@@ -167,7 +167,7 @@ def _page(
 
 def _endless(listing: Listing[T], which: str, target: str) -> TargetError:
     what = f"{listing.service}: GET {listing.path}: its pages never end"
-    return TargetError(f"{what}: {which} comes again", file=target)
+    return TargetError(f"{what}: {which} comes twice", file=target)
 
 
 def split(body: bytes, listing: Listing[T], target: str) -> tuple[list[msgspec.Raw], str | None]:

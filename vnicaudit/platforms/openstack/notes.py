@@ -63,8 +63,8 @@ def _notes(seen: ReadingFacts) -> Iterator[str]:
     if seen.osinfo is not None:
         of = "of this machine" if seen.osinfo.installed else "that comes with vnicaudit"
         yield (
-            f"what os_distro brings is by the table {of} (osinfo-db {seen.osinfo.version}); that "
-            "of each compute node decides"
+            f"the model that os_distro implies is taken from the table {of} (osinfo-db "
+            f"{seen.osinfo.version}); the table on each compute node decides"
         )
 
 

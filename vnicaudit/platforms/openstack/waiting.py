@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from vnicaudit.base.deadlines import DaemonCall, TimeUpError
+from vnicaudit.base.waiting import next_of
 
 T = TypeVar("T")
 
@@ -67,7 +68,7 @@ class Feed(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         """To be walked once; raises what the iterator raised, where it did."""
         while True:
-            values, error = self._queue.get()
+            values, error = next_of(self._queue)
             if error is not None:
                 raise error
             if not values:

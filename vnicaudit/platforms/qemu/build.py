@@ -110,11 +110,11 @@ def _without_nics(
             if machine is None
             else f"{machine[:_SHOWN]!r}"
         )
-        yield f"no NIC is given, and whether {what} has one of its own is not known: not judged"
+        yield f"no NIC is given, and {what} may have one of its own: not judged"
     elif opened is not None:
         yield f"no NIC is given, and {opened[:_SHOWN]!r} may hold some: not judged"
     elif silent(arguments) and not whole and default.device is not None:
         yield (
-            f"no NIC is given, and QEMU adds {default.device} where none is; but these may not be "
-            "all its arguments: not judged"
+            f"no NIC is given, so QEMU adds {default.device}; but these may not be all its "
+            "arguments: not judged"
         )

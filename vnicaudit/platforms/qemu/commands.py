@@ -36,8 +36,8 @@ _QUOTE = re.compile(r"['\"]")
 _EXPANDS = re.compile(r"\$[@*{(\w]|`|<|\.\.\.|…")
 _LIST = re.compile(r"\$[@*]|\$\{[@*]|\$\{\w{1,80}\[[@*]")
 _LOST = (
-    "JSON stands outside of quotes, while others of its quotes or lines were kept: a shell would "
-    "spoil it, and what QEMU was given cannot be told"
+    "JSON outside quotes, where other quotes or lines were kept: a shell would mangle it, so what "
+    "QEMU received is unknown"
 )
 _PATIENCE = 1 << 20
 """Characters, and four times the text, that are looked at in vain before it is taken for a text

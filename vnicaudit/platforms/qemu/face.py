@@ -13,7 +13,7 @@ from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import NotJudged
 
 NOT_PLANNED = (
-    "what runs is not changed by itself; give the libvirt URI it belongs to, for example "
+    "a running QEMU cannot be changed on its own; name the libvirt URI it belongs to, for example "
     "qemu:///system"
 )
 """Why there is no plan for processes."""

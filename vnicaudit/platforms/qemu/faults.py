@@ -35,7 +35,7 @@ def misplaced_options(arguments: Arguments) -> Iterator[Fault]:
     for pair, (name, value) in enumerate(arguments.pairs):
         first, blank, _rest = name.partition(" ")
         if name in _NIC_OPTIONS and (value or "-").startswith("-"):
-            yield Fault(pair, f"-{name} has no value: {value!r} stands in its place")
+            yield Fault(pair, f"-{name} has no value: {value!r} is in its place")
         elif blank and first in _NIC_OPTIONS:
             yield Fault(pair, f"-{first} and its value are one argument: QEMU has no such option")
 
@@ -57,7 +57,7 @@ def dangling(arguments: Arguments, netdevs: Container[str]) -> Iterator[Fault]:
         netdev = given.get("netdev") if name in ("device", "net") else None
         if netdev is not None and netdev not in netdevs and netdev not in backends:
             what = given.get("driver", "?") if name == "device" else given.get("type", "?")
-            yield Fault(pair, f"-{name} {what} is on netdev {netdev!r}, which is not there")
+            yield Fault(pair, f"-{name} {what} uses netdev {netdev!r}, which does not exist")
 
 
 def _nic_of(value: str) -> Options:
@@ -75,9 +75,7 @@ def unnamed(arguments: Arguments, arch: str | None, machine: str | None) -> Iter
             and legacy_driver(given, arch, machine) is None
             and not machine_default(arch, machine).known
         ):
-            yield Fault(
-                pair, f"-{name} names no model=, and the machine's default NIC is not known"
-            )
+            yield Fault(pair, f"-{name} names no model=, and the machine's default NIC is unknown")
 
 
 def legacy_driver(given: Options, arch: str | None, machine: str | None) -> str | None:

@@ -79,7 +79,7 @@ def netdev_faults(netdev: Netdev, chardevs: Container[str] | None) -> Iterator[s
         return
     if kind not in _KEYS and kind not in _OTHERS:
         if option == "netdev" and kind in ("none", "nic"):
-            yield f"-netdev {kind} is no backend"
+            yield f"-netdev {kind} is not a backend"
         return
     if option == "netdev" and not given.get("id"):
         yield f"-netdev {kind} has no id="
@@ -96,7 +96,7 @@ def id_faults(option: str, given: Options, *, in_json: bool) -> Iterator[str]:
     name = given.get("id")
     if name is None or in_json or unfilled(name) is not None or _IDENTIFIER.fullmatch(name):
         return
-    yield f"-{option} id={name[:40]!r} is no identifier: letters, digits, '-', '.', '_'"
+    yield f"-{option} id={name[:40]!r} is not a valid id: use letters, digits, '-', '.', '_'"
 
 
 def _misplaced(netdev: Netdev, kind: str) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _misplaced(netdev: Netdev, kind: str) -> Iterator[str]:
     if kind == "passt":
         wrong -= _OF_PASST
     for name in sorted(wrong & netdev.keys.keys()):
-        yield f"-{netdev.option} {kind} knows no {name}="
+        yield f"-{netdev.option} {kind} has no option {name}="
 
 
 def _values(netdev: Netdev) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _missing(netdev: Netdev, kind: str, chardevs: Container[str] | None) -> Iter
         yield f"-{netdev.option} {kind} has neither vhostdev= nor vhostfd="
     chardev = given.get("chardev") if kind == "vhost-user" and chardevs is not None else None
     if chardev is not None and unfilled(chardev) is None and chardev not in (chardevs or ()):
-        yield f"-{netdev.option} {kind} is on chardev {chardev[:40]!r}, which is not there"
+        yield f"-{netdev.option} {kind} uses chardev {chardev[:40]!r}, which does not exist"
 
 
 def _of_tap(option: str, given: Options) -> Iterator[str]:
@@ -172,7 +172,7 @@ def faults_of(arguments: Arguments, used: Container[str], *, whole: bool) -> Net
             own = given.get("id", "")
             fault = next(netdev_faults(Netdev(name, given, value or ""), chardevs), None)
             if fault is None and own in seen:
-                fault = f"netdev {own[:40]!r} is there twice"
+                fault = f"netdev {own[:40]!r} is defined twice"
             seen.add(own)
             if fault is not None and own in used:
                 by_id.setdefault(own, fault)
@@ -194,7 +194,7 @@ def _set_too_early(arguments: Arguments) -> Iterator[str]:
             group, _dot, rest = (value or "").partition(".")
             one = rest.partition(".")[0]
             if group in ("device", "netdev") and not unfilled(one) and (group, one) not in there:
-                yield f"-set {group}.{one[:40]} comes where there is no such {group} yet"
+                yield f"-set {group}.{one[:40]} comes before any such {group}"
 
 
 def _chardevs(arguments: Arguments) -> set[str] | None:

@@ -199,7 +199,7 @@ def _repeated(
     taken.update(names)
     if again is None or unfilled(again[1]) is not None:
         return None
-    return f"{again[0]} {again[1][:40]!r} is another device's already"
+    return f"{again[0]} {again[1][:40]!r} is already used by another device"
 
 
 def _from_device(given: Options, text: str, context: _Context, pair: int) -> RunningNic | None:

@@ -116,7 +116,7 @@ def _in_double_quotes(match: re.Match[str]) -> str:
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key appears twice")
     return found
 
 

@@ -52,7 +52,7 @@ def read_proc(
         except OSError as error:  # a folder that looks like /proc: of a support case, say
             found = ReadError(error.strerror or str(error), f"{root}/{pid}/cmdline")
         except OutOfTime:
-            took = f"took more than {PROCESS_SECONDS:.0f} s of CPU time to understand: given up"
+            took = f"parsing was given up after {PROCESS_SECONDS:.0f} s of CPU time"
             found = ReadError(took, f"{root}/{pid}/cmdline")
         if found is not None:
             yield found

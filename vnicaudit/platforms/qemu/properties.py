@@ -63,9 +63,9 @@ def device_faults(device: str, given: Options) -> Iterator[str]:
             yield from _value_faults(name, value)
     mac = given.get("mac")
     if mac is not None and unfilled(mac) is None and not _ADDRESS.fullmatch(mac):
-        yield f"mac={_quoted(mac)} is no MAC address"
+        yield f"mac={_quoted(mac)} is not a MAC address"
     if truth(given.get("disable-modern")) and truth(given.get("disable-legacy")):
-        yield "disable-modern=on and disable-legacy=on leave nothing of it"
+        yield "disable-modern=on and disable-legacy=on leave no usable device"
     if _cannot_be_legacy(device, given):
         yield (
             "iommu_platform=on is for modern devices, and this one is transitional "
@@ -84,7 +84,7 @@ def nic_faults(option: str, given: Options) -> Iterator[str]:
     """Reasons why QEMU refuses the keys of ``-nic`` and ``-net nic``."""
     wrong, right = ("macaddr", "mac") if option == "nic" else ("mac", "macaddr")
     if wrong in given:
-        yield f"-{option} knows no {wrong}=, but {right}="
+        yield f"-{option} has no {wrong}=; it is spelt {right}="
     found = sorted((_OF_DEVICES | _names("addr vectors")) & given.keys())
     if option == "net":  # NetLegacyNicOptions in qapi/net.json
         found = [name for name in found if name not in ("addr", "vectors")]
@@ -97,13 +97,13 @@ def nic_faults(option: str, given: Options) -> Iterator[str]:
     if address is not None and is_multicast(address):
         yield f"{right}={mac} is a multicast address"
     elif address is None:
-        yield f"{right}={_quoted(mac)} is no MAC address"
+        yield f"{right}={_quoted(mac)} is not a MAC address"
 
 
 def _name_faults(device: str, name: str) -> Iterator[str]:
     virtio = device.startswith("virtio-net")
     if name in _VIRTIO | _VIRTIO_PCI and not virtio:
-        yield f"{device} has no property {name}, virtio has"
+        yield f"{device} has no property {name}; only virtio has"
     elif name in _VIRTIO_PCI and device not in VIRTIO_PCI:
         yield f"{device} has no property {name}: it is not on PCI"
     elif (name in _CHOSEN and device != "virtio-net-pci") or name in _OF_BACKENDS:
@@ -123,15 +123,15 @@ def _value_faults(name: str, value: str) -> Iterator[str]:
     if name in _SWITCHES | _PCI_SWITCHES | _ANY_SWITCHES and truth(value) is None:
         yield f"{name}={_quoted(value)} is neither on nor off"
     elif name == "disable-legacy" and value not in _LEGACY:
-        yield f"{name}={_quoted(value)} is none of on, off and auto"
+        yield f"{name}={_quoted(value)} is not on, off or auto"
     elif name == "host_mtu" and (number(value) or 0) > _MOST_MTU:
         yield f"{name}={_quoted(value)} is more than {_MOST_MTU}"
     elif name == "bootindex" and not _INTEGER.fullmatch(value):
         yield f"{name}={_quoted(value)} is not a number"
     elif name == "addr" and place_of(value) is None:
-        yield f"{name}={_quoted(value)} is no slot of PCI"
+        yield f"{name}={_quoted(value)} is not a PCI slot"
     elif name == "devno" and not _ADDRESS_OF_CCW.fullmatch(value):
-        yield f"{name}={_quoted(value)} is no device number"
+        yield f"{name}={_quoted(value)} is not a device number"
     elif name in _NUMBERS and number(value) is None:
         yield f"{name}={_quoted(value)} is not a number"
 

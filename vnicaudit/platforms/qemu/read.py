@@ -27,7 +27,8 @@ _UNABLE = "Unable to open vhost-net"
 """libvirt's VIR_WARN in qemuInterfaceOpenVhostNet."""
 
 _IN_TEXT = (
-    "{program} in a text or a list may be a QEMU command: not judged, save it as a file of its own"
+    "{program} in a string or a list may be a QEMU command: not judged, save it as a file of its "
+    "own"
 )
 
 _FILLED_IN = (

@@ -141,9 +141,9 @@ def _wrong_property(device: str, given: Options, text: str, place: Board) -> Sta
 def _no_such_device(driver: str, device: str, place: Board) -> StartRefusal | None:
     shown = shown_model(driver)
     if device in VIRTIO:
-        return StartRefusal(f"{shown} is libvirt's word for a model: QEMU has no such device")
+        return StartRefusal(f"{shown} is libvirt's name for a model: QEMU has no such device")
     if device not in QEMU_MODELS:
-        return StartRefusal(f"{shown} is no NIC of QEMU", certain=False)
+        return StartRefusal(f"{shown} is not a QEMU NIC", certain=False)
     if place.arch not in S390 | X86:
         return None
     if absent_on(device, place.arch) or bus_of(device) is None:
@@ -179,13 +179,13 @@ def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusa
     if named is not None and _is_nowhere(named, place):
         return StartRefusal(f"there is no bus {named[:40]!r}")
     if named is not None and place.ids.get(named, -1) > turn:
-        return StartRefusal(f"bus {named[:40]!r} is a device's that comes later")
+        return StartRefusal(f"bus {named[:40]!r} belongs to a device that comes later")
     usb = place.usb is not None and place.usb < turn
     if usb if needed == USB else needed in place.buses:
         return None
     word = {USB: "a USB controller before it", PCI: "a PCI bus", ISA: "an ISA bus"}
     return StartRefusal(
-        f"{device} needs {word.get(needed, needed)}, which {_called(place)} has not"
+        f"{device} needs {word.get(needed, needed)}, which {_called(place)} does not have"
     )
 
 
@@ -208,7 +208,7 @@ def _slot_refusal(device: str, given: Options, place: Board) -> StartRefusal | N
         return None
     if place.more or not is_taken(addr, given.get("bus", ""), place.root):
         return None
-    return StartRefusal(f"PCI slot {addr[:40]!r} is the machine's own")
+    return StartRefusal(f"PCI slot {addr[:40]!r} is used by the machine itself")
 
 
 def _called(place: Board) -> str:
@@ -230,19 +230,19 @@ def _not_created(
     if place.buses is not None and (place.buses == frozenset() or VIRTIO_BUS in place.buses):
         yield StartRefusal(f"{_called(place)} creates no NIC for -{option}", NEVER)
     elif model == "virtio-net":
-        yield StartRefusal(f"virtio-net is no model of -{option}, virtio is", NIC_REWORK)
+        yield StartRefusal(f"virtio-net is not a model for -{option}; virtio is", NIC_REWORK)
     elif model is None or (model == "virtio" and place.arch in S390) or place.buses is None:
         return
     elif place.arch in S390:
         made = model == "virtio-net-ccw"
         yield StartRefusal(
-            f"{shown_model(model)} is no model of -{option} on {place.arch}, virtio is",
+            f"{shown_model(model)} is not a model for -{option} on {place.arch}, virtio is",
             NIC_REWORK,
             has_nic=made,
         )
     elif not _by_nic(model, place):
         yield StartRefusal(
-            f"{shown_model(model)} is no model of -{option} on {_called(place)}",
+            f"{shown_model(model)} is not a model for -{option} on {_called(place)}",
             NIC_REWORK,
             certain=known and model in QEMU_MODELS,
         )

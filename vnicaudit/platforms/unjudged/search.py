@@ -13,10 +13,10 @@ from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, root_name
 
 _FILE = "save it as a file of its own"
-_NOVA = f"holds a nova.conf inside a text: not judged, {_FILE}"
-_QUOTED_XML = f"holds domain XML inside a quoted text: not judged, {_FILE}"
+_NOVA = f"holds a nova.conf inside a string: not judged, {_FILE}"
+_QUOTED_XML = f"holds domain XML inside a quoted string: not judged, {_FILE}"
 _ENCODED_XML = f"holds domain XML in base64: not judged, {_FILE}"
-_MANIFEST = f"holds a KubeVirt manifest inside a text: not judged, {_FILE}"
+_MANIFEST = f"holds a KubeVirt manifest inside a string: not judged, {_FILE}"
 _COMMAND = f"holds a QEMU command line in a form that is not read: not judged, {_FILE}"
 _ATTACHED = (
     "holds an <interface> outside of a domain (virsh attach-device): not judged, give the "

@@ -101,7 +101,7 @@ def _file(
         if named or not isinstance(error, NotRegularError):
             yield ReadError(error.strerror or str(error), path)
         return
-    items = read_stream(BytesIO(data), path, kinds)
+    items = read_stream(BytesIO(data), path, kinds, explicit=named)
     yield from _described(items, data, path, top, is_of_use, named=named)
 
 
@@ -115,21 +115,16 @@ def _described(
     named: bool,
 ) -> Iterator[Source | ReadError | NotJudged]:
     domains = other = False
-    errors: list[ReadError] = []
     for item in items:
         if isinstance(item, Domain):
             domains = True
             yield Source(top, item, item, data, file=os.path.abspath(path))
-        elif isinstance(item, ReadError):
-            errors.append(item)
-        elif isinstance(item, NotJudged):
+        elif isinstance(item, ReadError | NotJudged):
             yield item
         elif not isinstance(item, PutAside) and is_of_use(item):
             named = False  # nova.conf of a compute node: it is there for the servers of a cloud
         else:
             other = True  # a configuration, an image: nothing of it is a NIC
-    if named or domains or other:
-        yield from errors
     if named and other and not domains:
         raise UsageError(
             f"{path}: it has no domain whose NICs could be changed; `vnicaudit audit` shows what "

@@ -74,7 +74,7 @@ class _Explain:
         if layer.missing:
             return head + wrap(f"not known: {safe(layer.missing)}", self._width, "    ", "      ")
         if not layer.facts:
-            return head + "    says nothing of it\n"
+            return head + "    does not mention it\n"
         cells = ((Part(fact.fact), Part(fact.value)) for fact in layer.facts)
         rows = columns(cells, self._paint)
         return head + "".join(map(self._fact, layer.facts, rows))

@@ -57,8 +57,8 @@ def render(found: LineRateReport, options: Options) -> Iterator[str]:
     line = found.line
     paint = Paint(color=options.color)
     yield paint("name", f"{_bits(line.speed)}, {framing(line)}") + "\n"
-    beside = f"{line.overhead} B on the line beside each packet"
-    yield f"  {beside}, {line.tcp_payload} B of data in one of TCP\n\n"
+    beside = f"{line.overhead} B of overhead on the line per packet"
+    yield f"  {beside}, {line.tcp_payload} B of data per TCP packet\n\n"
     goodputs = (
         (name, _bits(rate), f"{100 * rate / line.speed:.2f} %") for name, rate in _goodputs(line)
     )
@@ -92,7 +92,7 @@ def _goodputs(line: LineRate) -> Iterator[tuple[str, float]]:
 
 
 def _share_sentence(share: Share) -> str:
-    beyond = ": more than one such line carries" if share.of_udp > 100 else ""
+    beyond = ": more than one such line can carry" if share.of_udp > 100 else ""
     return (
         f"{_bits(share.goodput)} is {share.of_tcp:.2f} % of what TCP can carry here, "
         f"{share.of_udp:.2f} % of what UDP can{beyond}"

@@ -25,7 +25,7 @@ def _words(one: SeriesState) -> str:
     if not one.result.runs_judged:
         return f"not judged yet: {count(one.runs, 'run')} so far"
     if one.result.drifts:
-        return "it drifts from day to day: no moment of a change can be named"
+        return "it drifts from day to day: a change cannot be dated"
     return f"no change in {count(one.result.runs_judged, 'run')}"
 
 

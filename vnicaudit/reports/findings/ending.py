@@ -26,7 +26,7 @@ from vnicaudit.reports.wording import (
 from vnicaudit.reports.wrap import Piece, fold, hidden, with_lead, wrap
 from vnicaudit.reports.writer import Options
 
-_RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule but on the model"}
+_RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule except on the model"}
 _SHOWN = 20
 _SHOWN_BRIEFLY = 5
 _LINES = 2

@@ -27,7 +27,7 @@ _OWNERS = 4
 _HEAD = "  "
 _BODY = "    "
 _HANG = "      "
-_RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule but on the model"}
+_RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule except on the model"}
 
 
 class FindingText:
@@ -151,7 +151,7 @@ def _messages(same: EqualFindings) -> list[str]:
     shown = messages[: 1 if same.others or len(messages) > 2 else 2]
     lines = [safe(f"{number:,}: {message}") for message, number in shown]
     if more := same.count - sum(number for _message, number in shown):
-        lines.append(f"{more:,}: in other words (--view full has each)")
+        lines.append(f"{more:,}: worded differently (--view full has each)")
     return lines
 
 

@@ -66,7 +66,8 @@ class Groups:
             if (group, key) not in met:
                 met.add((group, key))
                 place = finding.location.file or audited.target
-                same.add(audited.subject, place, audited.uuid or "")
+                line = finding.location.line
+                same.add(audited.subject, place, audited.uuid or "", f"line {line}" if line else "")
         for group in {group for group, _key in met}:
             self._scopes.setdefault(group, Counter())[audited.scope] += 1
 

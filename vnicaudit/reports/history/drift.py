@@ -46,11 +46,12 @@ def _head(one: Drift) -> str:
 
 
 def _nic(one: NicRecord) -> str:
-    """The model of a NIC; for one that changed, old and new values of each column."""
-    changes = [
-        f"{name} {_value_text(a)} → {_value_text(b)}" for name, (a, b) in one.changes.items()
-    ]
-    return ", ".join(changes) or one.model or "?"
+    """The model of a NIC; for one that changed, old and new values of each column; for one that
+    moved, the hosts too."""
+    words = [f"{name} {_value_text(a)} → {_value_text(b)}" for name, (a, b) in one.changes.items()]
+    if one.changes.keys() <= {"host"}:
+        words.append(one.model or "?")
+    return ", ".join(words)
 
 
 def _value_text(value: str | int | None) -> str:

@@ -68,8 +68,8 @@ class AuditMetrics:
         yield single("crashes", "Times any rule failed.", sum(self._crashed.values()))
         yield single("domains", "Domains audited.", summary.domains)
         yield single("nics", "Virtual NICs audited.", summary.nics)
-        yield single("suppressed", "Findings somebody accepted.", summary.suppressed)
-        yield single("baselined", "Findings the baseline knows.", summary.baselined)
+        yield single("suppressed", "Findings suppressed.", summary.suppressed)
+        yield single("baselined", "Findings known from the baseline.", summary.baselined)
 
     def _with_zeros(self) -> Iterator[tuple[Labels, int]]:
         """A sample for each rule: of one that found nothing under its own severity, and the owner
@@ -97,7 +97,9 @@ def _of_targets(end: RunEnd) -> Iterator[Family]:
     if (part := end.coverage) is not None:
         yield single("inventory_hosts", "Hosts of the inventory.", part.inventory)
         share = part.host_share * part.nic_share
-        yield single("sample_share", "Part of the hosts or NICs that was drawn, 1 for all.", share)
+        yield single(
+            "sample_share", ("Share of the hosts or NICs that was sampled, 1 for all."), share
+        )
     parts = sum(target.not_judged_count for target in end.targets)
     yield single("not_judged", "Parts of files seen and not judged.", parts)
     ended = moment(end.finished).timestamp()

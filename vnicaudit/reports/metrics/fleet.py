@@ -38,12 +38,12 @@ def fleet_families(counts: FleetCounts) -> Iterator[Family]:
         yield gauge(f"fleet_{name}", text, samples)
     yield gauge(
         "fleet_oldest_reading_timestamp_seconds",
-        "When the host was read that was read longest ago, Unix time.",
+        "Oldest reading of a host, Unix time.",
         ((_site(one), _seconds(one.oldest_reading)) for one in counts.sites if one.oldest_reading),
         "seconds",
     )
     shares = (("hosts", counts.host_share), ("nics", counts.nic_share))
-    yield gauge("fleet_coverage_ratio", "Share of the fleet the newest audit was to look at.",
+    yield gauge("fleet_coverage_ratio", "Share of the fleet the newest audit was to cover.",
                 (((("of", of),), share) for of, share in shares), "ratio")  # fmt: skip
     yield gauge("fleet_changes", "Findings the newest audit changed.",
                 (((("change", name),), getattr(counts, name)) for name in _CHANGES))  # fmt: skip

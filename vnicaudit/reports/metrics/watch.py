@@ -22,12 +22,12 @@ def watch_families(path: str, states: Sequence[SeriesState], now: float) -> Iter
                  if one.result.centre is not None))  # fmt: skip
     yield gauge("watch_change", "Confirmed within a week: -1 a loss, 1 a gain, 0 neither.",
                 ((labels, one.flag(now)) for labels, one in shown))  # fmt: skip
-    yield gauge("watch_drifting", "1 where days resemble one another: no change can be named.",
+    yield gauge("watch_drifting", "1 where values drift from day to day: a change cannot be dated.",
                 ((labels, int(one.result.drifts)) for labels, one in shown))  # fmt: skip
     yield gauge("watch_age_seconds", "Age of the last run that counts, when this was written.",
                 ((labels, max(0.0, now - one.last.time)) for labels, one in shown),
                 "seconds")  # fmt: skip
-    yield gauge("watch_run_timestamp_seconds", "Begin of the last run that counts, Unix time.",
+    yield gauge("watch_run_timestamp_seconds", "Start of the last run that counts, Unix time.",
                 ((labels, one.last.time) for labels, one in shown), "seconds")  # fmt: skip
 
 

@@ -20,7 +20,7 @@ ARROW = "→"
 def facts(nic: NicRow) -> Iterator[tuple[str, str, str]]:
     """``(label, value, reason)`` of each fact, safe to show."""
     model = value(nic.model)
-    if nic.model.declared is None and nic.model.state != NONE:
+    if nic.model.declared is None and nic.model.state not in (NONE, UNKNOWN):
         model = f"-{ARROW}{model}"  # a default worth seeing: it is often not what one thinks
     yield "model", model, safe(nic.model.reason)
     yield "vhost", value(nic.vhost), safe(nic.vhost.reason)

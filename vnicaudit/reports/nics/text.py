@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from vnicaudit.audit.judging.nic_row import nic_row
 from vnicaudit.base.wording import count
 from vnicaudit.model.domain import Domain, Server
+from vnicaudit.model.effective import UNKNOWN
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import NicRow
-from vnicaudit.reports.nics.facts_text import connection_of, facts, facts_text, type_of
+from vnicaudit.reports.nics.facts_text import ARROW, connection_of, facts, facts_text, type_of
 from vnicaudit.reports.nics.verdict import MARKS, STYLES, NicCounts, verdict_of
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
@@ -19,17 +20,15 @@ from vnicaudit.reports.wrap import Piece, fold, title_line, width_of, wrap
 from vnicaudit.reports.writer import Options
 
 _COLUMNS = (
-    ("NIC", 2), ("MAC", 7), ("connected to", 26), ("model", 40), ("vhost", 52), ("queues", 61),
-    ("rx", 69), ("tx", 75),
+    ("NIC", 2), ("MAC", 7), ("connected to", 26), ("model", 43), ("vhost", 53), ("queues", 62),
+    ("rx", 70), ("tx", 76),
 )  # fmt: skip
 """Title and where it starts."""
 _TABLE_WIDTH = 79
 _CONNECTED = 2
-_PUSHES = 8
-"""So many columns may what a NIC is connected to push its neighbours; longer, it goes below."""
 _BELOW = " " * 7
-_WIDE_STARTS = (2, 7, 26, 43, 57, 70, 79, 89)
-"""Room enough that ``bridge br-int`` and ``yes→unknown`` push nobody."""
+_WIDE_STARTS = (2, 7, 26, 50, 61, 74, 82, 92)
+"""Room enough that ``network default→bridge`` and ``yes→unknown`` push nobody."""
 _WIDE = 100
 _LONGEST = 60
 """Columns for what a NIC is connected to, where there is room: the socket of a port of Neutron."""
@@ -97,14 +96,14 @@ class _NicsText:
         not wanted or too wide."""
         if not self._table:
             return ""
-        room = self._starts[_CONNECTED + 1] - self._starts[_CONNECTED] - len(GAP) + _PUSHES
-        fits = width_of(connected) <= room
-        for shown in (connected, type_of(nic)) if fits else (type_of(nic),):
-            line = self._row([str(nic.index), _mac(nic), shown, *(value for _, value, _ in known)])
-            if width_of(line) <= self._width:
-                below = "" if shown == connected else wrap(connected, self._width, _BELOW, _BELOW)
-                return f"{line}\n{below}"
-        return ""
+        room = self._starts[_CONNECTED + 1] - self._starts[_CONNECTED] - len(GAP)
+        shorter = connected.removesuffix(f"{ARROW}{UNKNOWN}") if nic.source else connected
+        shown = next((one for one in (connected, shorter) if width_of(one) <= room), type_of(nic))
+        line = self._row([str(nic.index), _mac(nic), shown, *(value for _, value, _ in known)])
+        if width_of(line) > self._width:
+            return ""
+        below = shown not in (connected, shorter)
+        return f"{line}\n{wrap(connected, self._width, _BELOW, _BELOW) if below else ''}"
 
     def _row(self, cells: Iterable[str]) -> str:
         return at_stops(cells, self._starts)

@@ -14,7 +14,7 @@ _NOTES = 400
 
 
 def sample_of(about: PageAbout) -> str:
-    """``Only a part was looked at: 5% of hosts``; empty where everything was to be looked at."""
+    """``Only a part was audited: 5% of hosts``; empty where everything was to be looked at."""
     coverage = about.coverage
     if coverage is None or coverage.is_whole:
         return ""
@@ -23,7 +23,7 @@ def sample_of(about: PageAbout) -> str:
     if coverage.limit:
         parts.append(f"hosts that match {coverage.limit}")
     seed = "" if coverage.seed is None else f" (seed {coverage.seed})"
-    return f"Only a part was looked at: {', '.join(parts)}{seed}. All numbers are of that part."
+    return f"Only a part was audited: {', '.join(parts)}{seed}. All numbers are for that part."
 
 
 def coverage_parts(about: PageAbout, end: PageEnd) -> Iterator[str]:
@@ -33,11 +33,11 @@ def coverage_parts(about: PageAbout, end: PageEnd) -> Iterator[str]:
     yield f'<p class="notice">{text(sample)}</p>\n' if sample else ""
     notes = [*unread_hosts(end), *end.notes]
     if not notes and not sample:
-        yield "<p>Everything that was named was read and judged.</p>\n"
+        yield "<p>Everything named was read and judged.</p>\n"
     for kind, title in _TITLES.items():
         yield from _notes(title, [note for note in notes if note.kind == kind])
-    yield from _rules("Rules left out", end.rules_left_out)
-    yield from _rules("Rules asked", end.rules_asked)
+    yield from _rules("Rules skipped", end.rules_left_out)
+    yield from _rules("Rules checked", end.rules_asked)
     yield "</section>"
 
 
@@ -71,7 +71,7 @@ def _notes(title: str, notes: list[PageNote]) -> Iterator[str]:
         place = f"<code>{text(note.place)}</code> " if note.place else ""
         yield f"<li>{place}{text(note.message)}</li>\n"
     if (more := len(notes) - _NOTES) > 0:
-        yield f"<li>{more:,} more: the report as JSON names each</li>\n"
+        yield f"<li>{more:,} more: the JSON report has each</li>\n"
     yield "</ul>\n"
 
 

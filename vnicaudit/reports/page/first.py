@@ -14,7 +14,7 @@ def first_parts(ranking: Ranking | None) -> Iterator[str]:
     """The first changes; nothing where nobody ranked any."""
     if ranking is None or not ranking.changes:
         return
-    yield '<section id="first">\n<h2>What first</h2>\n<ol class="ranks">\n'
+    yield '<section id="first">\n<h2>What to fix first</h2>\n<ol class="ranks">\n'
     for one in ranking.changes:
         yield from _change(one)
     yield "</ol>\n"

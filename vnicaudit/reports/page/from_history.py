@@ -7,7 +7,7 @@ part of the host, or it is not kept any more) is made of what the history has of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -75,16 +75,16 @@ def merged_reading(
     host: FleetHost,
     findings: Sequence[KnownFinding],
     kept: HostReading | None,
-    nics: Callable[[], list[NicRow]],
+    nics: Sequence[NicRow],
 ) -> HostReading:
     """All that is open on a host: what is in its kept reading, and what only the history knows.
-    ``nics`` are asked for only where the reading is not whole."""
+    ``nics``: those that the history knows."""
     wanted = {one.fingerprint: one for one in findings}
     read = [_open_part(one, wanted) for one in (() if kept is None else kept.audited)]
     seen = {finding.fingerprint for one in read for finding in one.findings}
     missing = [one for mark, one in wanted.items() if mark not in seen]
     is_whole = kept is not None and kept.status == "ok" and not missing
-    known = () if is_whole else tuple(_subjects(host, read, nics(), missing))
+    known = () if is_whole else tuple(_subjects(host, read, nics, missing))
     place = InventoryHost(host.name, host.uri, host.site)
     if kept is not None:
         return replace(kept, host=place, audited=(*_completed(read, missing, host), *known))
@@ -128,7 +128,7 @@ def page_host(host: FleetHost, reading: HostReading) -> PageHost:
     stale = "" if host.is_fresh or host.read_at is None else host.read_at
     error = host.error if host.status != "ok" else ""
     if not host.is_fresh and not host.is_tried:
-        error = "the newest audit was not to read it"
+        error = "the newest audit did not include it"
     status = host.status if host.audit is not None else "failed"
     return PageHost(
         name=host.name,

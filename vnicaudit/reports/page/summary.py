@@ -31,8 +31,8 @@ def body_parts(
 ) -> dict[str, str]:
     """The values of ``templates/page/body.html``. ``settled``: findings that are not open."""
     notes = len(end.notes) + len(list(unread_hosts(end)))
-    made = f"{about.tool.name} {about.tool.version}, begun {moment(about.started)}"
-    live = ". Load the page again for what is known by then." if about.live else ""
+    made = f"{about.tool.name} {about.tool.version}, started {moment(about.started)}"
+    live = ". Reload the page for newer results." if about.live else ""
     return {
         "title": text(about.title),
         "when": text(moment(end.finished)),
@@ -124,7 +124,7 @@ def _changes(changes: PageChanges, *, live: bool) -> Iterator[str]:
         (changes.reopened, "reopened", "#findings?state=reopened"),
         (changes.fixed, "fixed", "#settled?state=fixed"),
         (changes.gone, "gone", "#settled?state=gone"),
-        (changes.unseen, "not looked at this time", f"#findings?{_UNSEEN}" if live else ""),
+        (changes.unseen, "not checked this time", f"#findings?{_UNSEEN}" if live else ""),
         (changes.nics_added, "NICs added", ""),
         (changes.nics_removed, "NICs removed", ""),
     )
@@ -172,9 +172,9 @@ def _cures(cures: list[Cure], end: PageEnd) -> Iterator[str]:
         link = urlencode({name: value for name, value in query.items() if value})
         word = "problem" if cure.number == 1 else "problems"
         title = cure.key.change or summaries.get(cure.key.rule, cure.rules[0])
-        about = f"of {cure.key.owner}: {', '.join(cure.rules[:4])}"
+        about = f"owner {cure.key.owner}: {', '.join(cure.rules[:4])}"
         about += f" and {len(cure.rules) - 4} more" if len(cure.rules) > 4 else ""
-        about += "; needs a second look" if cure.key.safe == "unsafe" else ""
+        about += "; needs review" if cure.key.safe == "unsafe" else ""
         yield f'<li><p class="count">{cure.number:,} <small>{word}</small></p><div>'
         yield f'<a href="#findings?{text(link)}">{text(title)}</a> '
         yield f'<span class="quiet small">{text(about)}</span>'

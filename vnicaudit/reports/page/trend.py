@@ -1,4 +1,4 @@
-"""The last audits as a small chart: open problems, those not looked at apart."""
+"""The last audits as a small chart: open problems, those not checked apart."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def trend_parts(audits: Sequence[AuditSummary]) -> Iterator[str]:
     yield f'<section class="trend">\n<h2>The last {len(audits)} audits</h2>\n'
     yield from _chart(audits, label)
     yield '<p class="quiet small"><span class="key key-open">open</span> '
-    yield '<span class="key key-stale">open as last read, not looked at by that audit</span> '
+    yield '<span class="key key-stale">open as last read, not checked by that audit</span> '
     yield f"The highest is {max(map(_known, audits)):,}</p>\n"
     yield from _table(audits)
     yield "</section>\n"
@@ -65,14 +65,14 @@ def _bar(kind: str, at: int, top: float, height: float, width: int) -> str:
 
 
 def _told(one: AuditSummary) -> str:
-    unseen = f", {one.stale:,} not looked at" if one.stale else ""
+    unseen = f", {one.stale:,} not checked" if one.stale else ""
     return (
         f"{moment(one.started)}: {count(one.open, 'open problem')}{unseen}; {one.new:,} new, "
         f"{one.reopened:,} reopened, {one.fixed:,} fixed"
     )
 
 
-_HEADS = ("Audit", "Hosts read", "NICs", "Open", "Not looked at", "New", "Reopened", "Fixed")
+_HEADS = ("Audit", "Hosts read", "NICs", "Open", "Not checked", "New", "Reopened", "Fixed")
 
 
 def _table(audits: Sequence[AuditSummary]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.model.plan import FileUnit, Step, StepWords
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.of_any import of_any, without_heads
-from vnicaudit.reports.plan.overview import guest_names
+from vnicaudit.reports.plan.overview import guest_key, guest_names
 from vnicaudit.reports.plan.step_text import StepText, state_of
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wrap import Piece, title_line, wrap
@@ -66,7 +66,7 @@ def _extent(group: Sequence[Step], options: Options) -> str:
     more = f" and {len(group) - names:,} more" if len(group) > names else ""
     if len(group) == 1:
         return f"1 step like this, on {shown} at {group[0].target}"
-    guests = len({(step.target, step.about.id, step.about.name) for step in group})
+    guests = len({guest_key(step) for step in group})
     places = count(len({step.target for step in group}), "target")
     where = f"{count(guests, 'guest')} of {places}"
     return f"{count(len(group), 'step')} like this, on {where}: {shown}{more}"

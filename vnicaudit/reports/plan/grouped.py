@@ -72,7 +72,7 @@ def _total(equal: dict[str, _EqualSteps]) -> int:
 def _group(step: Step, by: str) -> str:
     unit = step.unit
     if by == "rule":
-        return f"rules {', '.join(step.rules)}" if step.rules else "no rule: asked for"
+        return f"rules {', '.join(step.rules)}" if step.rules else "no rule: requested"
     if by == "host" and isinstance(unit, FileUnit):
         return f"host {files_of_a_host(unit.path)}"
     if not isinstance(unit, CloudUnit):
@@ -107,7 +107,7 @@ def _common(step: Step, text: StepText) -> str:
     if isinstance(unit, ServerUnit):
         unit = replace(unit, macs=())
     elif isinstance(unit, FileUnit):
-        unit = replace(unit, place=None)
+        unit = replace(unit, place=None, line=None)
     alike = replace(
         step,
         id=unit.kind if isinstance(unit, CloudUnit) else unit.shown_under,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -88,7 +89,7 @@ def _by_change(steps: Sequence[Step], width: int, paint: Paint) -> Iterator[str]
     ordered = sorted(kinds.items(), key=lambda item: (_ORDER.index(item[0][2]), -len(item[1])))
     rows = []
     for (kind, change, risk, naming, effect), group in ordered[:_ROWS]:
-        guests = {_guest(step) for step, _name in group}
+        guests = {guest_key(step) for step, _name in group}
         nics = f"{len(group):,}" if kind == "guest" else "-"
         row = _Row(count(len(guests), kind), nics, change, risk, naming, effect)
         rows.append((row, names_of([name for _step, name in group], width - 4)))
@@ -129,10 +130,18 @@ def _row(step: Step, name: str) -> _Row:
     return _Row(name, _nic(step), changes, _risk(step), naming, _effect(step))
 
 
-def _guest(step: Step) -> tuple[str, ...]:
+def guest_key(step: Step) -> tuple[str, ...]:
     """Key that tells a guest from others; two files may each have one of that name."""
-    file = step.unit.path if isinstance(step.unit, FileUnit) else ""
-    return step.target, file, step.about.id or "", step.about.name or ""
+    file, place = _file_and_place(step)
+    return step.target, file, place, step.about.id or "", step.about.name or ""
+
+
+def _file_and_place(step: Step) -> tuple[str, str]:
+    """The file of a definition, and where in it that begins; empty: it is in none."""
+    unit = step.unit
+    if not isinstance(unit, FileUnit):
+        return "", ""
+    return unit.path, unit.definition if unit.line is None else f"line {unit.line}"
 
 
 def _kind(step: Step) -> str:
@@ -141,16 +150,21 @@ def _kind(step: Step) -> str:
 
 
 def guest_names(steps: Iterable[Step]) -> list[str]:
-    """The name of each step's guest; with its file, target or id where others are called so."""
-    return told_apart(_name_and_place(step) for step in steps)
+    """The name of each step's guest; with its file, target or id where others are called so. Files
+    are called without the folder that all of them are in."""
+    steps = tuple(steps)
+    paths = [step.unit.path for step in steps if isinstance(step.unit, FileUnit)]
+    shared = os.path.commonprefix(paths).rfind("/") + 1  # noqa: RUF071 - cut at a slash
+    return told_apart(_name_and_place(step, shared) for step in steps)
 
 
-def _name_and_place(step: Step) -> tuple[str, ...]:
+def _name_and_place(step: Step, shared: int) -> tuple[str, ...]:
+    """``shared``: so many characters begin the paths of all files."""
     name = step.about.name or step.about.id or NAMELESS
     kind = _kind(step)
     shown = name if kind == "guest" else f"{kind} {name}"
-    file = step.unit.path if isinstance(step.unit, FileUnit) else ""
-    return shown, file, step.target, step.about.id or ""
+    file, place = _file_and_place(step)
+    return shown, file[shared:], step.target, step.about.id or "", place
 
 
 def _nic(step: Step) -> str:

@@ -120,6 +120,8 @@ class FileStep(
     file: str | None = None
     place: str | None = None
     """XPath of the NIC in the file."""
+    line: int | None = None
+    """Line of the file on which the definition begins."""
     cloud: CloudPart | None = None
     """Of ``openstack`` alone."""
     object: ObjectPart | msgspec.UnsetType = msgspec.UNSET
@@ -179,11 +181,11 @@ _CLOUD_REFS: dict[str, type[CloudRef]] = {
     "flavor": FlavorRef,
 }
 _TWO_KINDS = (
-    "step {}: a step has a part cloud and no file, or no part cloud: undo your edits, or make "
-    "a new plan"
+    "step {}: a step has either a cloud part or a file, not both: undo your edits, or make a "
+    "new plan"
 )
 _TWO_PARTS = (
-    "step {}: a step with a part object has no file and no part cloud: undo your edits, or "
+    "step {}: a step with an object part has no file and no cloud part: undo your edits, or "
     "make a new plan"
 )
 
@@ -270,7 +272,7 @@ def _unit(step: FileStep) -> Unit:
         return converted(step.cloud, _CLOUD_UNITS[step.cloud.object])
     if step.object is not msgspec.UNSET:
         return converted(step.object, ObjectUnit, shown_under=step.platform)
-    return DomainUnit() if step.file is None else FileUnit(step.file, step.place)
+    return DomainUnit() if step.file is None else FileUnit(step.file, step.place, step.line)
 
 
 def _written_step(step: Step) -> FileStep:
@@ -289,7 +291,7 @@ def _written_step(step: Step) -> FileStep:
 def _parts(unit: Unit) -> dict[str, object]:
     """Fields of the file that say what is changed; none for a domain."""
     if isinstance(unit, FileUnit):
-        return {"file": unit.path, "place": unit.place}
+        return {"file": unit.path, "place": unit.place, "line": unit.line}
     if isinstance(unit, DomainUnit):
         return {}
     if isinstance(unit, ObjectUnit):

@@ -55,9 +55,9 @@ def _step(step: Step) -> Iterator[str]:
         yield f"* Change: {markdown(change)}{rules}\n"
     yield f"* What will happen: {markdown(what_happens(step))}.\n"
     for reason in step.blocked:
-        yield f"* In the way: {markdown(reason.text)}\n"
+        yield f"* Blocked: {markdown(reason.text)}\n"
     if not step.safe:
-        yield f"* May hurt: {markdown(step.reason)}\n"
+        yield f"* Risk: {markdown(step.reason)}\n"
     yield from _in_the_guest(step)
     if step.procedure:
         yield "\nWhat can be done, in this order:\n\n"

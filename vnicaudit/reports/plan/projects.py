@@ -12,10 +12,10 @@ from vnicaudit.model.plan import CloudUnit, NotPlanned, Plan, ServerUnit, Step
 from vnicaudit.reports.plan.step_text import state_of
 
 _NOTHING = "Nothing, as things are"
-_ASKED = "Nothing, unless somebody decides for it: it may hurt the server"
+_ASKED = "Nothing, unless somebody decides to do it: it may harm the server"
 _CYCLE = (
     "The server is shut down, changed and started again. Its id, addresses, disks and MAC "
-    "addresses stay; its guest gets another network device"
+    "addresses stay; its guest gets a different network device"
 )
 _OFF = "The server is off and stays off: the change takes effect when it is started"
 _BY_HAND = "An operator does it by hand; the server is shut down for it"

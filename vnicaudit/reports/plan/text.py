@@ -23,7 +23,7 @@ _SHOWN_ERRORS = 20
 _SHOWN_REASONS = 5
 _STATES = ("safe", "unsafe", "blocked", "for the owner to do")
 
-_Key = tuple[str, "str | None", "str | None", "str | None"]
+_Key = tuple[str, "str | None", str, "str | None", "str | None"]
 
 
 def render(plan: Plan, options: Options) -> Iterator[str]:
@@ -185,9 +185,11 @@ def _grouped(steps: Iterable[Step]) -> dict[str, dict[_Key, list[Step]]]:
 
 
 def _key(step: Step) -> _Key:
-    """Key that tells a domain from others; two of one file may have one name."""
-    file = step.unit.path if isinstance(step.unit, FileUnit) else None
-    return step.target, file, step.about.id, step.about.name
+    """Key that tells a domain from others: two of one name may be in one file."""
+    file, place = None, ""
+    if isinstance(step.unit, FileUnit):
+        file, place = step.unit.path, step.unit.definition
+    return step.target, file, place, step.about.id, step.about.name
 
 
 def _name(about: NicRef | CloudRef) -> str:
@@ -205,6 +207,8 @@ def _about(steps: list[Step], *, verbose: bool) -> Iterator[str]:
             yield unit.kind
         elif not isinstance(unit, FileUnit):
             yield "running" if step.running else "shut off"
+        elif unit.line is not None and unit.definition != "/domain":
+            yield f"{unit.path}:{unit.line}"
         elif unit.path != step.target:
             yield unit.path
         if unit.kind != "flavor":

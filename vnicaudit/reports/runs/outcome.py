@@ -51,7 +51,7 @@ def _unit(
 ) -> Iterator[str]:
     outcome = word_of(unit, run.kind)
     pieces = [padded_cell(Part(outcome, style=style_of(outcome)), OUTCOME, paint)]
-    if len(run.targets) > 1 or unit.kind == "file":
+    if unit.target != unit.name and (len(run.targets) > 1 or unit.kind == "file"):
         words.append(unit.target)
     pieces.extend(Piece(word, word) for word in map(safe, words) if word)
     yield fold(pieces, options.width, "  ", "    ", "  ")

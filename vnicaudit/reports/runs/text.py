@@ -25,7 +25,7 @@ _STYLES = {
     "gone": "quiet", "not-reached": "quiet", "undone": "quiet",
 }  # fmt: skip
 _WORDS = {"file": "domain"}
-"""What a kind of unit is counted as: a file holds a domain."""
+"""What a kind of unit is counted as: a file holds a domain, unless it is called after its path."""
 _NAMED = ("image", "flavor")
 """Kinds that a name does not tell by itself."""
 OUTCOME = 11
@@ -104,7 +104,10 @@ def counts(units: Iterable[UnitRun], kind: str = "apply") -> str:
     units = tuple(units)
     found = Counter(word_of(unit, kind) for unit in units)
     parts = ", ".join(f"{found[name]:,} {name}" for name in _WORDS_IN_ORDER if found[name])
-    words = (_WORDS.get(unit.kind, safe(unit.kind)) for unit in units)
+    words = (
+        safe(unit.kind) if unit.name == unit.target else _WORDS.get(unit.kind, safe(unit.kind))
+        for unit in units
+    )
     kinds = Counter(words) or {"domain": 0}
     total = ", ".join(count(number, kind) for kind, number in sorted(kinds.items(), reverse=True))
     return f"{total}: {parts}" if parts else total

@@ -131,8 +131,8 @@ def test_a_run_that_is_there_twice_is_no_evidence() -> None:
     document["samples"].append(document["samples"][0])
     last, first = len(document["samples"]) - 1, document["samples"][0]
     assert fault(json.dumps(document).encode()) == (
-        f"f.json: not a measurement: samples[{last}]: run {first['order']} of {first['arm']!r} is "
-        "there twice"
+        f"f.json: not a measurement: samples[{last}]: run {first['order']} of {first['arm']!r} "
+        "appears twice"
     )
 
 

@@ -93,8 +93,8 @@ def test_many_comparisons_take_more_runs() -> None:
 def test_where_so_many_runs_should_show_it() -> None:
     (_seen, why) = said(undecided(2, n=15))
     assert why == (
-        "so many show 5 % in four of five measurements: this is the fifth, or the difference lies "
-        "about 5 %; measure again"
+        "that many show 5 % in four out of five measurements: this is the fifth, or the "
+        "difference is about 5 %; measure again"
     )
 
 
@@ -103,15 +103,15 @@ def test_a_difference_that_may_be_chance_among_so_many() -> None:
     note = may_be_chance(result.results[0])
     lines = said(among(2, 9, n=15, note=note))
     assert lines[-1] == (
-        "by itself that is a difference; among 9 primary comparisons it may be chance: leave what "
-        "need not decide out of `primary`"
+        "on its own that is a difference; among 9 primary comparisons it may be chance: take "
+        "comparisons that need not decide out of `primary`"
     )
     assert lines[:-1] == said(result)
 
 
 def test_noise_that_no_runs_outweigh() -> None:
     assert said(undecided(25))[1] == (
-        "more than 100 runs of each arm would be needed: make it quieter"
+        "more than 100 runs of each arm would be needed: reduce the noise"
     )
 
 

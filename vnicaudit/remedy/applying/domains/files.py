@@ -23,7 +23,7 @@ def name_of(steps: tuple[FileUnitStep, ...]) -> str:
     """How a file is called that some steps are on: after its domain, but not where several are
     changed in it, which are put back together: whoever names one of them means no other."""
     about, path = steps[0].about, steps[0].unit.path
-    several = len({(one.about.name, one.about.id) for one in steps}) > 1
+    several = len({(one.about.name, one.about.id, one.unit.definition) for one in steps}) > 1
     return path if several else about.name or path
 
 

@@ -43,7 +43,7 @@ def impossible(result: BenchResult) -> Iterator[str]:
     for number, sample in enumerate(result.samples):
         run = (sample.arm, sample.workload, sample.order)
         if run in seen:
-            yield f"samples[{number}]: run {sample.order} of {sample.arm[:80]!r} is there twice"
+            yield f"samples[{number}]: run {sample.order} of {sample.arm[:80]!r} appears twice"
         seen.add(run)
         for metric, value in sample.values.items():
             if value < 0:

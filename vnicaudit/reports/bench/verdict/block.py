@@ -27,13 +27,15 @@ _WORDS: dict[Verdict, str] = {
 }  # fmt: skip
 _DONE_WORDS = {
     "kept": "KEPT",
-    "rolled-back": "TAKEN BACK",
-    "not-rolled-back": "NOT TAKEN BACK",
+    "rolled-back": "ROLLED BACK",
+    "not-rolled-back": "NOT ROLLED BACK",
 }
 _OPEN: frozenset[Verdict] = frozenset({"inconclusive", "generator-limited", "invalid"})
 """Verdicts that say more than what was done with the change."""
 _STYLES = {
-    "KEPT": "good", "BETTER": "good", "TAKEN BACK": "bad", "WORSE": "bad", "NOT TAKEN BACK": "bad",
+    "KEPT": "good", "BETTER": "good", "ROLLED BACK": "bad", "WORSE": "bad", (
+        "NOT ROLLED BACK"
+    ): "bad",
     "UNDECIDED": "medium", "NOT MEASURED": "medium", "NO DIFFERENCE": "fix", "NOT WORSE": "fix",
     "MEASURED": "name",
 }  # fmt: skip

@@ -19,7 +19,7 @@ _WAITS: tuple[tuple[str, Callable[[Covariates], float | None]], ...] = (
     ("the guest's vCPUs waited for a CPU", lambda one: one.vcpu_delay),
     ("others took CPU time of the target (steal)", lambda one: one.target_steal),
     ("others took CPU time of the peer (steal)", lambda one: one.peer_steal),
-    ("a CPU quota held an end back", lambda one: one.throttled),
+    ("a CPU quota throttled one end", lambda one: one.throttled),
 )
 _NOTICED = 2.0
 """Per cent of a run from which on a wait is told."""

@@ -59,17 +59,19 @@ def outlook(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Iterat
         yield from _fewer(found, many)
     elif needed is not None:
         yield (
-            f"so many show {margin} in four of five measurements: this is the fifth, or the "
-            f"difference lies about {margin}; measure again"
+            f"that many show {margin} in four out of five measurements: this is the fifth, "
+            f"or the difference is about {margin}; measure again"
         )
         yield from _fewer(found, many)
     elif needed is None and flip:
         yield (
-            "no number of runs shows that with one change: each arm rests on one boot, or one "
-            "plug; --bench-design flips takes several"
+            "no number of runs shows that with a single change: each arm rests on one boot, or "
+            "one hot plug; --bench-design flips takes several"
         )
     elif needed is None:
-        yield f"more than {MOST_RUNS} {_unit(result)}s of each arm would be needed: make it quieter"
+        yield (
+            f"more than {MOST_RUNS} {_unit(result)}s of each arm would be needed: reduce the noise"
+        )
 
 
 def _primaries(table: Sequence[MetricRow], arm: str) -> int:
@@ -82,8 +84,8 @@ def _fewer(found: Sequence[_Open], many: int) -> Iterator[str]:
     """A hint for metrics that differ on their own, but perhaps by chance among ``many``."""
     if any(one.alone for one in found):
         yield (
-            f"by itself that is a difference; among {many} primary comparisons it may be chance: "
-            "leave what need not decide out of `primary`"
+            f"on its own that is a difference; among {many} primary comparisons it may be chance: "
+            "take comparisons that need not decide out of `primary`"
         )
 
 

@@ -23,10 +23,10 @@ DESIGNS = {
     "live-flip": DesignWords(
         "live flip", "a command in the guest switches between the arms, in random order"
     ),
-    "flips": DesignWords("flips", "the change is made and taken back again and again, in turns"),
+    "flips": DesignWords("flips", "the change is made and undone repeatedly, in turns"),
     "boots": DesignWords(
         "boots",
-        "the change is made and taken back by power cycles, in turns; a sample is a boot",
+        "the change is made and undone by power cycles, in turns; a sample is a boot",
     ),
     "shadow": DesignWords(
         "shadow NIC", "one like the old NIC and one like the new, plugged in beside it in turns"

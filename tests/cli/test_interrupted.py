@@ -1,0 +1,92 @@
+"""Ctrl-C at the worst moment: when Python has looked for signals and the system call that waits
+has not begun. That call goes on, then; as it does here, where another thread has the signal."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+UNHEARD = """
+import signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+from vnicaudit.__main__ import main
+main()
+"""
+SECONDS = 30
+"""Less than all that is waited for: a pipe for 60 s, a host for 600 s, standard input for ever."""
+
+
+@contextmanager
+def begun(*words: str | Path, stdin: int = subprocess.DEVNULL) -> Iterator[subprocess.Popen[str]]:
+    """A command whose main thread gets no signal."""
+    pipes = [] if stdin == subprocess.DEVNULL else [stdin]
+    with subprocess.Popen(
+        [sys.executable, "-c", UNHEARD, *words], pass_fds=pipes, stdin=stdin,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def last_words(process: subprocess.Popen[str], is_asking: Callable[[], bool]) -> str:
+    """The last line of what a command says that is interrupted when its main thread waits."""
+    status = Path(f"/proc/{process.pid}/task/{process.pid}/stat")
+    while not is_asking() or status.read_text().rpartition(")")[2].split()[0] != "S":
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
+    return errors.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "audit /dev/fd/{0}",
+        "audit -",
+        "audit - --diff",
+        "fleet inventory -i -",
+        "history import - --history {1}/history.db",
+    ],
+)
+def test_while_a_pipe_is_read(words: str, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    with open(reading, "rb"), open(writing, "wb", 0) as pipe:
+        pipe.write(b"<domain")
+        with begun(*words.format(reading, tmp_path).split(), stdin=reading) as process:
+            assert last_words(process, lambda: not _unread(reading)) == "Interrupted."
+
+
+@pytest.mark.parametrize("command", ["audit", "audit, of two", "fleet audit"])
+def test_while_a_host_is_silent(command: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        uri = f"qemu+tcp://127.0.0.1:{server.getsockname()[1]}/system"
+        words: dict[str, list[str | Path]] = {
+            "audit": ["audit", uri, "--deadline", "600"],
+            "audit, of two": ["audit", uri, f"{uri}?x=1", "--deadline", "600"],
+            "fleet audit": ["fleet", "audit", "-i", uri, "--state", tmp_path, "--deadline", "600"],
+        }
+        with begun(*words[command]) as process:
+            caller = server.accept()[0]
+            assert last_words(process, lambda: True) == "Interrupted."
+            caller.close()
+
+
+def _unread(pipe: int) -> int:
+    (number,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))
+    return int(number)

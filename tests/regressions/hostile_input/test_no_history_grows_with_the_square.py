@@ -1,0 +1,34 @@
+"""A guest of many NICs with one MAC address kept the storing of its audit busy: each was compared
+with all of them."""
+
+from __future__ import annotations
+
+from tests.history.fleets import TestDomain, TestNic, audited
+from tests.regressions.hostile_input.growth import ratio
+from vnicaudit.history.looked import LookedAt
+from vnicaudit.history.rows import NicFacts, nics_of
+from vnicaudit.history.transitions import OpenNic, nic_changes
+
+DOUBLED = 2.8
+"""What twice as many NICs may cost: a square is 4."""
+MAC = "52:54:00:00:00:01"
+LOOKED = LookedAt((), frozenset(), is_whole=True)
+
+
+def _nics(models: list[str]) -> list[NicFacts]:
+    guest = TestDomain(1, tuple(TestNic(MAC, model) for model in models))
+    return nics_of(audited(guest, "qemu:///system", ()))
+
+
+def _states(count: int) -> tuple[list[OpenNic], list[NicFacts]]:
+    """So many NICs as they were, and as they are: each other one has another model."""
+    before = [OpenNic(number, 0, one) for number, one in enumerate(_nics(["e1000"] * count))]
+    return before, _nics(["e1000", "virtio"] * (count // 2))
+
+
+def test_nics_with_one_address_are_compared_in_linear_time() -> None:
+    def compare(states: tuple[list[OpenNic], list[NicFacts]]) -> None:
+        changes = nic_changes(*states, LOOKED)
+        assert len(changes.opened) == len(changes.closed) == len(states[1]) // 2
+
+    assert ratio(compare, _states(1000), _states(2000), DOUBLED) <= DOUBLED

@@ -1,0 +1,54 @@
+"""Findings about comments of a file that describes several things: they are the file's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.accepting.stale import OWNER
+from vnicaudit.audit.work import Product
+from vnicaudit.model.finding import Finding
+from vnicaudit.model.refs import ConfigRef
+from vnicaudit.model.report import Audited
+
+_FILES = ("config", "site")
+"""Scopes in which the file itself is judged."""
+
+
+def with_files_apart(products: Iterable[Product]) -> Iterator[Product]:
+    """The products, without the findings that are about a file; those follow as one judgement of
+    each file."""
+    waiting: Audited | None = None
+    for product in products:
+        if not isinstance(product, Audited):
+            yield product
+            continue
+        if waiting is not None and _file_of(product) not in (None, waiting.file):
+            yield waiting
+            waiting = None
+        of_file = tuple(filter(_is_of_file, product.findings))
+        if not of_file or product.scope in _FILES:
+            yield product
+            continue
+        own = tuple(one for one in product.findings if not _is_of_file(one))
+        yield replace(product, findings=own)
+        waiting = _of_file(product, (*(waiting.findings if waiting else ()), *of_file))
+    if waiting is not None:
+        yield waiting
+
+
+def _of_file(audited: Audited, findings: tuple[Finding, ...]) -> Audited:
+    file = findings[0].location.file or audited.target
+    return Audited(audited.target, file, owner=OWNER, scope="config", findings=findings, file=file)
+
+
+def _file_of(audited: Audited) -> str | None:
+    """The file of what was judged, as far as the judgement names it."""
+    if audited.file is not None or not audited.findings:
+        return audited.file
+    return audited.findings[0].location.file
+
+
+def _is_of_file(finding: Finding) -> bool:
+    return finding.owner == OWNER and isinstance(finding.about, ConfigRef)

@@ -1,0 +1,63 @@
+"""A line of progress on standard error."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from vnicaudit.cli.output.stderr import EVERY, QUIET_FOR, Rewritten, tell
+
+LONG = 10.0
+"""Seconds of work after which progress is told where no terminal is."""
+_SELDOM = 300.0
+"""Seconds between two lines there, at most."""
+
+
+class ProgressLine:
+    """A terminal sees one line that rewrites itself. Elsewhere (the log of a CI job) work that
+    takes long is told in lines of their own: after ten seconds, and then each time it has taken
+    twice as long, but every five minutes at least."""
+
+    def __init__(self, *, enabled: bool, clock: Callable[[], float]) -> None:
+        self.on_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.is_enabled = enabled and sys.stderr is not None
+        self._clock = clock
+        self._started = clock()
+        self._next = self._started + (QUIET_FOR if self.on_terminal else LONG)
+        self._rewritten = Rewritten()
+        self._ticking = False
+
+    @property
+    def is_due(self) -> bool:
+        """True where it is time for another line."""
+        return self.is_enabled and self._clock() >= self._next
+
+    def show(self, text: str) -> None:
+        """Write it now."""
+        now = self._clock()
+        if self.on_terminal:
+            self._next = now + EVERY
+            self._rewritten.show(text)
+            return
+        from vnicaudit.reports.safe import safe
+
+        self._next = now + min(max(now - self._started, LONG), _SELDOM)
+        tell(safe(text))
+
+    def clear(self) -> None:
+        """Take the line of a terminal away, so that something else can be written."""
+        self._rewritten.clear()
+
+    def tick(self, action: Callable[[], None]) -> None:
+        """Call ``action`` every second from now on, in a thread; once for each line."""
+        if self.is_enabled and not self._ticking:
+            self._ticking = True
+            threading.Thread(target=_each_second, args=(action,), daemon=True).start()
+
+
+def _each_second(action: Callable[[], None]) -> None:
+    while True:
+        time.sleep(QUIET_FOR)
+        action()
