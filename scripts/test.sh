@@ -97,13 +97,16 @@ tox_run() {
         --result-json "$VNICAUDIT_TEST_FAILURES/$number.json" "$@"
 }
 
-# environments SUITE...: made side by side, for most of that is waiting for the network. Where one
-# fails, $skip is empty: each stage installs again what it needs, and fails where it cannot
+# environments SUITE...: first one, with nearly all that the others need: each would fetch that
+# for itself. Where one fails, $skip is empty: each stage installs again what it needs, and fails
+# where it cannot
 environments() {
     say "environments: $*"
     began=$(date +%s)
     names=$(echo "$@" | sed 's/ /,/g')
-    if tox_run run-parallel --notest -p all --parallel-no-spinner -e "$names"
+    case " $* " in *" tests "*) first=tests ;; *) first=$1 ;; esac
+    if tox_run run --notest -e "$first" &&
+        tox_run run-parallel --notest -p all --parallel-no-spinner -e "$names"
     then skip=--skip-pkg-install
     else say "not all environments could be made: the stages try again"
     fi

@@ -44,7 +44,7 @@ def test_a_path(text: str, path: tuple[str, str, str]) -> None:
 
 FORM = (
     " is not a path: expected [NAME=]TARGET[,PEER], as in agent://web01,local or "
-    "vm=ssh://root@192.0.2.7,ssh://root@192.0.2.9; write a comma in a URL as %2C"
+    "vm=ssh://192.0.2.7,ssh://192.0.2.9; write a comma in a URL as %2C"
 )
 
 

@@ -15,6 +15,7 @@ import pytest
 from benchmarks.files import definition
 from tests.cli.command import vnicaudit
 from tests.cli.inside import inside
+from vnicaudit.reports.wrap import width_of
 
 GUESTS = 300
 SLOW = """<domain type='kvm'><name>a</name><vcpu>1</vcpu>
@@ -50,6 +51,7 @@ def test_a_plan_of_300_guests_is_a_screen(guests: Path, width: int) -> None:
     done = inside("plan", guests, "--include-unsafe", env={"COLUMNS": str(width)})
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) < 80
+    assert max(map(width_of, done.stdout.splitlines())) <= width
     (total,) = re.findall(r"^(\d+) steps on ", done.stdout, re.MULTILINE)
     rows = re.findall(r"^  \d+ guests? +(\d+) ", done.stdout, re.MULTILINE)
     hidden = re.findall(r"^  … (\d+) more steps?", done.stdout, re.MULTILINE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.docs.pages import ROOT
+from tests.pipelines.once import made_once
 from tests.pipelines.project import copy_of_this, needs_packages, repository
 
 
@@ -59,18 +59,11 @@ def release(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 def released(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Release:
     """Built twice and compared, listed, signed, verified: by the first worker that needs it."""
     needs_packages("packaging")
-    place = tmp_path_factory.getbasetemp()
-    place = (place if worker_id == "master" else place.parent) / "released"
-    with place.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (place / "printed").exists():
-            _make_release(place)
+    place = made_once(tmp_path_factory, worker_id, "released", _make_release)
     return Release(place, place / "out", (place / "printed").read_text("utf-8"))
 
 
 def _make_release(place: Path) -> None:
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir()
     _write_checkout(place)
     done = release(place, "--dry-run", "out")
     assert done.returncode == 0, done.stdout + done.stderr

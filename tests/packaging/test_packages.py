@@ -14,6 +14,7 @@ import pytest
 
 from tests.docs.pages import ROOT
 from tests.not_run import not_run
+from tests.pipelines.once import made_once
 from tests.pipelines.project import copy_of_this, parse
 from vnicaudit import __version__
 
@@ -77,12 +78,17 @@ def test_rpm_reads_the_spec() -> None:
 
 
 @pytest.fixture(scope="module")
-def debian_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def debian_package(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """Built offline, of what a checkout has."""
+    folder = made_once(tmp_path_factory, worker_id, "debian", _make_debian_package)
+    (package,) = folder.glob("*.deb")
+    return package
+
+
+def _make_debian_package(folder: Path) -> None:
     builder = _program("dpkg-buildpackage")
     if not Path("/usr/share/perl5/Debian/Debhelper/Sequence/python3.pm").exists():
         not_run("packaging", "dh-python is not installed")
-    folder = tmp_path_factory.mktemp("debian")
     tree = folder / "vnicaudit"
     tree.mkdir()
     copy_of_this(tree)
@@ -93,8 +99,6 @@ def debian_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    (package,) = folder.glob("*.deb")
-    return package
 
 
 def _plain_environment() -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.docs.pages import ROOT
+from tests.pipelines.once import made_once
 from tests.pipelines.project import (
     bash,
     copy_of_this,
@@ -40,12 +41,17 @@ class Ran(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """RUNNER_TEMP after the first step: the action's own checkout is installed once."""
     needs_packages(SUITE)
-    action = tmp_path_factory.mktemp("action")
+    return made_once(tmp_path_factory, worker_id, "action", _install) / "runner-temp"
+
+
+def _install(folder: Path) -> None:
+    action, temp = folder / "action", folder / "runner-temp"
+    action.mkdir()
+    temp.mkdir()
     copy_of_this(action)
-    temp = tmp_path_factory.mktemp("runner-temp")
     result = bash(
         STEPS[0]["run"],
         temp,
@@ -57,7 +63,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("-eo", "pipefail"),
     )
     assert result.returncode == 0, result.stdout + result.stderr
-    return temp
 
 
 @pytest.fixture

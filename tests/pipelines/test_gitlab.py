@@ -15,13 +15,12 @@ import pytest
 from lxml import etree
 
 from tests.docs.pages import ROOT
+from tests.packaging.conftest import Release
 from tests.pipelines.project import (
     SCRIPTS,
     bash,
-    copy_of_this,
     git,
     guests,
-    needs_packages,
     parse,
     repository,
     shellcheck,
@@ -57,16 +56,13 @@ def audit(project: Path, **variables: str) -> tuple[int, str]:
     return run(project, f"environment={here}\n{AUDIT}", **variables)
 
 
-def test_the_whole_script_from_a_package(
-    project: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    needs_packages("gitlab-template")
-    package = tmp_path_factory.mktemp("package")
-    copy_of_this(package)
-    python = tmp_path_factory.mktemp("bin")
+def test_the_whole_script_from_a_package(project: Path, tmp_path: Path, released: Release) -> None:
+    """That pip builds what it needs of a checkout, too, the action shows (test_github.py)."""
+    python = tmp_path / "bin"
+    python.mkdir()
     (python / "python3").symlink_to(sys.executable)
     script = f'PATH="{python}:$PATH"\n{INSTALL}\n{AUDIT}'
-    code, log = run(project, script, VNICAUDIT_PACKAGE=str(package))
+    code, log = run(project, script, VNICAUDIT_PACKAGE=str(released.file("*.whl")))
     assert code == 1, log
     assert "guests/slow.xml:12" in log
 

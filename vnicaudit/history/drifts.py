@@ -17,6 +17,8 @@ from vnicaudit.history.rows import time_text
 from vnicaudit.history.tables import audit, basis, basis_rule, reading
 from vnicaudit.model.history import Drift, DriftSide
 
+_NAMED = 10
+"""Rules that a note names."""
 _AS_LAST_READ = "compared as last read"
 
 
@@ -57,7 +59,9 @@ def _common(connection: Connection, before: int, after: int) -> tuple[AuditPair,
     if apart := hosts[0] ^ hosts[1]:
         notes.append(f"{count(len(apart), 'host')} read by only one of them: not compared")
     if only := rules[0] ^ rules[1]:
-        notes.append(f"run by only one of them, not compared: {', '.join(sorted(only))}")
+        more = f" and {len(only) - _NAMED} more" if len(only) > _NAMED else ""
+        named = ", ".join(sorted(only)[:_NAMED])
+        notes.append(f"run by only one of them, not compared: {named}{more}")
     for number, word in ((before, "first"), (after, "second")):
         notes += _incomplete(connection, number, f"the {word} audit", hosts[0] & hosts[1])
     names = host_names(connection)

@@ -40,16 +40,16 @@ def test_a_log_says_how_far_it_is_and_for_how_long_no_host_answered() -> None:
     with redirect_stderr(io.StringIO()) as log:
         progress = FleetProgress(4, enabled=True, clock=lambda: now[0])
         progress.reads()
-        for second in (1.0, 9.0, 10.0):
+        for second in (1.0, 29.0, 30.0):
             now[0] = second
             progress(summary())
-        for second in (15.0, 20.0, 21.0):
+        for second in (45.0, 60.0, 61.0):
             now[0] = second
             progress.show_waiting()
         progress.clear()
         now[0] = 500.0
         progress.show_waiting()
     assert log.getvalue().splitlines() == [
-        "3 of 4 hosts, 150 domains, 0.3 hosts/s, 3 s left",
-        "3 of 4 hosts, 150 domains, 0.1 hosts/s, 7 s left; no progress for 10 s",
+        "3 of 4 hosts, 150 domains, 0.1 hosts/s, 10 s left",
+        "3 of 4 hosts, 150 domains, 0.1 hosts/s, 20 s left; no progress for 30 s",
     ]

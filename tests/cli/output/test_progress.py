@@ -123,24 +123,24 @@ def test_files_that_another_target_has_are_not_counted(tmp_path: Path) -> None:
 
 
 def test_in_a_log_long_work_has_a_line_now_and_then() -> None:
-    """After ten seconds, then as often as the time doubles, then every five minutes."""
+    """After half a minute, then as often as the time doubles, then every five minutes."""
     now = [0.0]
     with redirect_stderr(io.StringIO()) as log:
         progress = Progress(enabled=True, clock=lambda: now[0])
         for second in range(1, 2001):
             now[0] = second
-            progress.read_files(second, 2000 if progress.is_shown or second > 10 else None)
+            progress.read_files(second, 2000 if progress.is_shown or second > 30 else None)
             progress("guests/", second)
         progress.clear()
     seen = log.getvalue().splitlines()
-    assert seen[0] == "guests/: 10 of 2,000 files, 10 domains, 1/s, 33 min left"
+    assert seen[0] == "guests/: 30 of 2,000 files, 30 domains, 1/s, 33 min left"
     assert [int(re.findall(r"([\d,]+) of", line)[0].replace(",", "")) for line in seen] == [
-        10, 20, 40, 80, 160, 320, 620, 920, 1220, 1520, 1820,
+        30, 60, 120, 240, 480, 780, 1080, 1380, 1680, 1980,
     ]  # fmt: skip
     assert "\x1b" not in log.getvalue()
 
 
-@pytest.mark.parametrize(("enabled", "seconds"), [(True, 9.0), (False, 500.0)])
+@pytest.mark.parametrize(("enabled", "seconds"), [(True, 29.0), (False, 500.0)])
 def test_a_log_has_no_progress_of_short_work_nor_quietly(enabled: bool, seconds: float) -> None:
     now = [0.0]
     with redirect_stderr(io.StringIO()) as log:
@@ -157,12 +157,12 @@ def test_a_log_says_what_is_waited_for() -> None:
     with redirect_stderr(io.StringIO()) as log:
         progress = Progress(enabled=True, clock=lambda: now[0])
         progress("qemu+ssh://kvm2/system", 7)
-        for second in range(1, 21):
+        for second in range(1, 61):
             now[0] = second
             progress.show_waiting()
     assert log.getvalue().splitlines() == [
-        "qemu+ssh://kvm2/system: 7 domains, 1/s; no progress for 10 s",
-        "qemu+ssh://kvm2/system: 7 domains, 0/s; no progress for 20 s",
+        "qemu+ssh://kvm2/system: 7 domains, 0/s; no progress for 30 s",
+        "qemu+ssh://kvm2/system: 7 domains, 0/s; no progress for 60 s",
     ]
 
 

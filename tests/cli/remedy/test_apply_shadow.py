@@ -22,7 +22,7 @@ from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.trials.flips import FlippedNic
 from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.bench.trials.shadow_trials import Measurement, ShadowTrials
-from vnicaudit.cli.output.stderr import telling
+from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.cli.remedy import apply
 from vnicaudit.cli.remedy.apply_bench import ApplyOptions, print_trials
 from vnicaudit.cli.remedy.apply_shadow import shadow_address, take_shadows_out
@@ -98,7 +98,7 @@ def _go(world: World, measured: Measurements, halted: Callable[[], str] | None =
     if halted is not None:
         context = replace(context, halted=halted)
     trials = ShadowTrials(
-        world.steps, b"plan", context, trial, _ADDRESS, telling(quiet=True),
+        world.steps, b"plan", context, trial, _ADDRESS, RunTelling(quiet=True),
         shadow=measured,
     )  # fmt: skip
     given = options(*_SHADOW, "--state", str(world.folder))

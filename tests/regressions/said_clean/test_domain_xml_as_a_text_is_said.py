@@ -21,7 +21,7 @@ GUEST = """<domain type='kvm'>
 """
 DECLARED = f"<?xml version='1.0'?>\n{GUEST}"
 GO = json.dumps({"data": {"a.xml": DECLARED}}).replace("<", "\\u003c").replace(">", "\\u003e")
-QUOTED = "domain XML inside a quoted text"
+QUOTED = "domain XML inside a quoted string"
 HELD = {
     "json": (json.dumps({"kind": "ConfigMap", "data": {"a.xml": GUEST}}), QUOTED),
     "json, indented": (json.dumps([{"xml": DECLARED}], indent=2), QUOTED),

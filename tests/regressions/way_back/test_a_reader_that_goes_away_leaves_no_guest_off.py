@@ -17,7 +17,7 @@ from tests.cli.command import SCRIPT
 from tests.cli.definitions import E1000, VIRTIO
 from tests.remedy.applying.fakes import World, installed
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.stderr import telling
+from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.apply import apply
 from vnicaudit.remedy.applying.history import runs
@@ -101,14 +101,14 @@ def test_what_tells_of_a_run_never_fails(
     number: int, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stderr", Stream(number, error))
-    tell = telling(quiet=False)
+    tell = RunTelling(quiet=False)
     for line in range(10):
         tell("mail-01", f"line {line}")
 
 
 def test_nothing_is_told_where_there_is_no_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", None)
-    telling(quiet=False)("mail-01", "starting")
+    RunTelling(quiet=False)("mail-01", "starting")
 
 
 @pytest.fixture

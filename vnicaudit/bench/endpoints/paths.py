@@ -37,7 +37,7 @@ def parse_path(text: str) -> PathOption:
     if not target or (comma and not peer) or "," in peer:
         raise UsageError(
             f"{text!r} is not a path: expected [NAME=]TARGET[,PEER], as in agent://web01,local or "
-            "vm=ssh://root@192.0.2.7,ssh://root@192.0.2.9; write a comma in a URL as %2C"
+            "vm=ssh://192.0.2.7,ssh://192.0.2.9; write a comma in a URL as %2C"
         )
     path = PathOption(name, target, peer or "local")
     for url in (path.target, path.peer):

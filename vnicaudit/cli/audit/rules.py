@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import digits
 from typing import TYPE_CHECKING
 
 import click
@@ -130,6 +131,9 @@ def _matching_rules(text: str, catalogue: Catalogue) -> tuple[RuleInfo, ...]:
         return found
     every = (*_all_rules(catalogue), *ABOUT_SUPPRESSIONS)
     names = [*(one.name for one in every), *catalogue.groups()]
-    near = closest(wanted, [one.id for one in every]) or closest(name, names)
+    prefixes = {one.id.rstrip(digits) for one in every}
+    if wanted.rstrip(digits) not in prefixes:  # another number means another rule
+        names += [one.id for one in every]
+    near = closest(name, names) or closest(wanted, names)
     hint = f"did you mean {near!r}? " if near else ""
     raise UsageError(f"no rule {text!r}; {hint}`vnicaudit rules` lists them")

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +20,7 @@ from vnicaudit.cli.bench.options import FailOn, MeasuringOptions, ReportOptions,
 from vnicaudit.cli.options.output import OutputOptions, terminal_width, use_color
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.files import STDOUT, ReportOutput
-from vnicaudit.cli.output.stderr import Rewritten, show, tell
+from vnicaudit.cli.output.stderr import Rewritten, is_terminal, show, tell
 from vnicaudit.cli.output.stdout import stream
 from vnicaudit.errors import EndpointError, MissingExtraError
 from vnicaudit.model.measurement import Sample, Workload
@@ -61,7 +59,7 @@ class BenchProgress:
         self._clock = clock
         self._quiet = output.quiet
         self._verbose = output.verbose
-        self._terminal = not output.quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._terminal = not output.quiet and is_terminal()
         self._line = Rewritten()
         self._told: float | None = None
         self._last = ""
@@ -117,7 +115,7 @@ class BenchProgress:
         if self._quiet:
             return
         if self._terminal:
-            self._line.show(_cut(text))
+            self._line.show(text)
             return
         now = self._clock.monotonic()
         if self._told is None or now - self._told >= _EVERY:
@@ -127,12 +125,6 @@ class BenchProgress:
     def _write(self, text: str) -> None:
         self.clear()
         show(f"{safe(text)}\n")
-
-
-def _cut(text: str) -> str:
-    """As much as one line of the terminal takes: a longer one could not be rewritten."""
-    room = max(20, shutil.get_terminal_size().columns) - 1
-    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def outcome(sample: Sample) -> str:

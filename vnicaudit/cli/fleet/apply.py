@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Literal, get_args
 
 import click
@@ -37,8 +38,9 @@ from vnicaudit.cli.options.remedy import (
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.stderr import tell, telling
+from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit, flush
+from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.cli.remedy.apply import print_dry_run, print_no_run, read_plan
 from vnicaudit.cli.remedy.not_applied import split_steps, tell_reasons
 from vnicaudit.cli.remedy.run_output import confirm, print_run, tell_damage
@@ -180,7 +182,8 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     with hang_up_noted() as halted:
         context = msgspec.structs.replace(context, halted=halted)
         total = len(context.kinds.units(steps))
-        done = apply(steps, data, context, telling(quiet=quiet, total=total))
+        with closing(RunTelling(quiet=quiet, total=total, waits=True)) as say:
+            done = apply(steps, data, context, say)
     return print_run(done, remedy, context.kinds, refused=bool(not_done), form=options.format)
 
 

@@ -30,11 +30,19 @@ class FindingOptions(msgspec.Struct, frozen=True):
     owners: tuple[str, ...] = ()
 
 
+def _owner_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The owners that this program knows, for the Tab key."""
+    del context, parameter
+    known = (*get_args(KnownOwner), *_BESIDE_DEFINITIONS)
+    return [name for name in known if name.startswith(incomplete.lower())]
+
+
 owner_option = click.option(
     "--owner",
     "owners",
     multiple=True,
     metavar="NAME",
+    shell_complete=_owner_names,
     help="Use only definitions of this owner (libvirt, nova, kubevirt, host…). Repeatable.",
 )
 """Its values are for :func:`owners_of`."""

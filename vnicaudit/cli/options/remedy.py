@@ -11,7 +11,7 @@ from vnicaudit.cli.options.nova_manage import NovaManageOptions, reach_of
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.options.records import Decorator, group, seconds_option, together
 from vnicaudit.cli.options.state import state_folder
-from vnicaudit.cli.output.stderr import telling
+from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import UsageError
 from vnicaudit.model.host import DEADLINE
@@ -185,7 +185,7 @@ def run_context(
         kinds=wiring.platforms().kinds(),
         adapters=wiring.adapters(),
         reach=reach,
-        tell_remaining=telling(quiet=False),
+        tell_remaining=RunTelling(quiet=False),
     )
 
 

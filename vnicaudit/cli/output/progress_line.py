@@ -7,9 +7,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from vnicaudit.cli.output.stderr import EVERY, QUIET_FOR, Rewritten, tell
+from vnicaudit.cli.output.stderr import EVERY, QUIET_FOR, Rewritten, is_terminal, tell
 
-LONG = 10.0
+LONG = 30.0
 """Seconds of work after which progress is told where no terminal is."""
 _SELDOM = 300.0
 """Seconds between two lines there, at most."""
@@ -17,11 +17,11 @@ _SELDOM = 300.0
 
 class ProgressLine:
     """A terminal sees one line that rewrites itself. Elsewhere (the log of a CI job) work that
-    takes long is told in lines of their own: after ten seconds, and then each time it has taken
-    twice as long, but every five minutes at least."""
+    takes long is told in lines of their own: after half a minute, and then each time it has
+    taken twice as long, but every five minutes at least."""
 
     def __init__(self, *, enabled: bool, clock: Callable[[], float]) -> None:
-        self.on_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.on_terminal = is_terminal()
         self.is_enabled = enabled and sys.stderr is not None
         self._clock = clock
         self._started = clock()

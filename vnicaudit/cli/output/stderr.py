@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import get_args
 
 from vnicaudit.base.wording import count
@@ -39,12 +39,18 @@ class _Stderr:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._untold = 0
+        self._rewritable: object = None
+        """The stream on which the cursor stands behind a line that rewrites itself."""
 
-    def write(self, text: str) -> None:
-        """Write it, or drop it. Raises nothing that a stream raises."""
+    def write(self, text: str, *, rewritable: bool = False) -> None:
+        """Write it, or drop it, in the place of a line that rewrites itself. Raises nothing that a
+        stream raises."""
         with self._lock:
+            stands = self._rewritable is not None and self._rewritable is sys.stderr
+            erased = _ERASE if stands or rewritable else ""
+            self._rewritable = sys.stderr if rewritable and text else None
             try:
-                self._write(text)
+                self._write(f"{erased}{text}")
             except (OSError, ValueError):  # nobody reads it; it was closed
                 self._untold += 1
 
@@ -89,7 +95,16 @@ def _missed(lines: int) -> str:
     return f"… {count(lines, 'line')} could not be shown here\n"
 
 
+_ERASE = "\r\x1b[K"
 _STDERR = _Stderr()
+
+
+def is_terminal() -> bool:
+    """True where standard error is a terminal."""
+    try:
+        return sys.stderr is not None and sys.stderr.isatty()
+    except (OSError, ValueError, AttributeError):  # it was closed, or stands for it
+        return False
 
 
 def tell(text: str) -> None:
@@ -102,20 +117,9 @@ def show(text: str) -> None:
     _STDERR.write(text)
 
 
-def telling(*, quiet: bool, total: int = 1, undoing: bool = False) -> Callable[[str, str], None]:
-    """Says on standard error what happens to which domain, one line each; of several (``total``)
-    also how many are done, and how long the others will take. ``undoing``: what is applied is the
-    way back."""
-    from vnicaudit.reports.safe import safe
-
-    pace = RunPace(total)
-
-    def say(name: str, text: str) -> None:
-        word = f"undone{text[len('applied') :]}" if undoing and text.startswith("applied") else text
-        if not quiet:
-            tell(safe(f"{pace.mark(text)}{name}: {word}"))
-
-    return say
+def is_outcome(text: str) -> bool:
+    """True for a text on a unit that says how it ended."""
+    return text.partition(":")[0] in _OUTCOMES
 
 
 class RunPace:
@@ -129,7 +133,7 @@ class RunPace:
     def mark(self, text: str) -> str:
         """``[12/300, 4 min left] `` in front of an outcome; of all else, and of one alone,
         nothing."""
-        if self._total < 2 or text.partition(":")[0] not in _OUTCOMES:
+        if self._total < 2 or not is_outcome(text):
             return ""
         self._done += 1
         seconds = time.monotonic() - self._started
@@ -158,10 +162,22 @@ class Rewritten:
         from vnicaudit.reports.safe import safe
 
         self._visible = True
-        show(f"\r\x1b[K{safe(text)}")
+        _STDERR.write(_cut(safe(text)), rewritable=True)
 
     def clear(self) -> None:
         """Take the line away, so that something else can be written."""
         if self._visible:
-            show("\r\x1b[K")
+            _STDERR.write("", rewritable=True)
             self._visible = False
+
+
+def _cut(text: str) -> str:
+    """As much as one line of the terminal takes: a longer one could not be rewritten."""
+    from vnicaudit.reports.wrap import width_of
+
+    room = max(20, shutil.get_terminal_size().columns) - 1
+    if width_of(text) <= room:
+        return text
+    while width_of(text) >= room:
+        text = text[:-1]
+    return f"{text}…"

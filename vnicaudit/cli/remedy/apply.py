@@ -24,8 +24,8 @@ from vnicaudit.cli.options.remedy import change_options, mode_option, run_contex
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.stderr import telling
 from vnicaudit.cli.output.stdout import emit, flush
+from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.cli.remedy.apply_bench import (
     ApplyOptions,
     bench_options,
@@ -149,9 +149,12 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
             return measure_beside(steps, data, context, trial, address, options) or refused
         trials = None if trial is None else trials_of(trial)
         try:
-            tell_each = telling(quiet=options.output.quiet, total=len(changed))
+            tell_each = RunTelling(
+                quiet=options.output.quiet, total=len(changed), waits=trials is None
+            )
             done = apply(steps, data, context, tell_each, trials)
         finally:
+            tell_each.close()
             show_trials(trials, options)
     return print_run(done, options, kinds, refused=bool(not_done), form=options.format)
 

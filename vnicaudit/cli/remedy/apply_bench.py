@@ -19,7 +19,8 @@ from vnicaudit.cli.bench.options import (
 from vnicaudit.cli.options.output import Format, screen_options
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.options.remedy import RemedyOptions, ScheduleOptions
-from vnicaudit.cli.output.stderr import tell, telling
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.cli.remedy.run_output import ROLLED_BACK, print_result, print_run
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.plan import Mode
@@ -199,7 +200,7 @@ def measure_in_turns(
     exit code. ``text``: the plan's file."""
     from vnicaudit.bench.trials.flip_trials import FlipTrials
 
-    say = telling(quiet=options.output.quiet)
+    say = RunTelling(quiet=options.output.quiet)
     trials = FlipTrials(steps, text, context, trial, say)
     return print_trials(trials, options, context.kinds)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vnicaudit.cli.options.remedy import RemedyOptions
-from vnicaudit.cli.output.stderr import telling
+from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.cli.remedy.apply_bench import ApplyOptions, BenchOptions, print_trials
 from vnicaudit.errors import UsageError
 
@@ -45,7 +45,7 @@ def take_shadows_out(options: RemedyOptions, adapters: GetAdapters) -> None:
     from vnicaudit.bench.trials.shadow_plug import LeftShadows
 
     connection = options.connection
-    say = telling(quiet=options.output.quiet)
+    say = RunTelling(quiet=options.output.quiet)
     left = LeftShadows(state, adapters(), say, frozenset(connection.trusted_uris))
     left.take_out(connection.deadline)
 
@@ -62,6 +62,6 @@ def measure_beside(
     ``text``: the plan's file."""
     from vnicaudit.bench.trials.shadow_trials import ShadowTrials
 
-    say = telling(quiet=options.output.quiet)
+    say = RunTelling(quiet=options.output.quiet)
     trials = ShadowTrials(steps, text, context, trial, address, say)
     return print_trials(trials, options, context.kinds)

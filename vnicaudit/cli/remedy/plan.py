@@ -212,6 +212,7 @@ def print_plan(
     from vnicaudit.reports.plan.json import to_json
     from vnicaudit.reports.plan.text import render
     from vnicaudit.reports.safe import safe
+    from vnicaudit.reports.wrap import wrap
 
     if path == "-":
         emit(to_json(plan).decode())
@@ -224,11 +225,8 @@ def print_plan(
     for text in render(plan, style):
         emit(text)
     if plan.steps and not output.quiet:
-        emit(
-            "Nothing has been changed."
-            + ("" if in_full else " To see each step in full, use --diff.")
-            + "\n"
-        )
+        more = "" if in_full else " To see each step in full, use --diff."
+        emit(wrap(f"Nothing has been changed.{more}", style.width, "", "  "))
     flush()
     if path and would_lose:
         tell(f"{safe(path)} {_LEFT}")

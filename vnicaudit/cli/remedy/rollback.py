@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 
 import click
 
@@ -20,8 +21,8 @@ from vnicaudit.cli.options.remedy import (
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.stderr import telling
 from vnicaudit.cli.output.stdout import emit, flush
+from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.cli.remedy.apply_shadow import take_shadows_out
 from vnicaudit.cli.remedy.run_output import (
     code_of_foreseen,
@@ -131,8 +132,9 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     with hang_up_noted() as halted:
         context = replace(context, halted=halted)
         total = 1 if found is None else len(selection.units_of(found))
-        say = telling(quiet=options.output.quiet, total=total, undoing=True)
-        went = rollback(run, selection, context, say)
+        quiet = options.output.quiet
+        with closing(RunTelling(quiet=quiet, total=total, undoing=True, waits=True)) as say:
+            went = rollback(run, selection, context, say)
     print_runs(went, options, options.format)
     codes = [end_of_run(one, options, context.kinds) for one in went]
     return RefusedError.exit_code if RefusedError.exit_code in codes else max(codes)

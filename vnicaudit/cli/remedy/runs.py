@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
@@ -20,8 +21,9 @@ from vnicaudit.cli.options.remedy import RemedyOptions, connection_options, run_
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder, state_option
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.stderr import tell, telling
+from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.cli.remedy.run_output import confirm, print_result, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import (
@@ -198,10 +200,9 @@ def _recover(options: RunsOptions, wiring: Wiring) -> int:
 
     take_shadows_out(options, wiring.adapters)
     codes = [0]
-    with hang_up_noted():
-        for one in recover(
-            run_context(options, wiring, "next-boot"), telling(quiet=options.output.quiet)
-        ):
+    telling = RunTelling(quiet=options.output.quiet, waits=True)
+    with hang_up_noted(), closing(telling) as say:
+        for one in recover(run_context(options, wiring, "next-boot"), say):
             tell_damage(one.damage)
             if one.at_work:
                 tell(safe(f"run {one.run}: {one.at_work}"))

@@ -124,7 +124,9 @@ def _check(channel: Channel, where: str) -> None:
             "environment variable or 'file:PATH' for a file that has it"
         )
     if channel.token and not channel.token.startswith(("env:", "file:")):
-        raise UsageError(f"{where}: token: write 'env:NAME' or 'file:PATH', not the token itself")
+        raise UsageError(
+            f"{where}: for token, write 'env:NAME' or 'file:PATH', not the token itself"
+        )
     if channel.form == "matrix" and not (channel.room.startswith("!") and channel.token):
         raise UsageError(f"{where}: Matrix needs a room ('!id:server') and a token")
     if not 1 <= channel.deadline <= 120:

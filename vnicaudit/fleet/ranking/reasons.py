@@ -8,7 +8,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.fleet.ranking.candidates import Candidate
 from vnicaudit.model.ranking import GainEstimate
 
-_SAFETY = {"safe": "safe", "unsafe": "needs a second look", "none": "no change to propose"}
+_SAFETY = {"safe": "safe", "unsafe": "needs review", "none": "no change to propose"}
 
 
 def reason(candidate: Candidate, elsewhere: int, estimate: GainEstimate | None) -> str:

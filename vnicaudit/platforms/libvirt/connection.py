@@ -18,8 +18,8 @@ _starting = threading.Lock()
 
 _ADVICE = (
     ("Host key verification failed", "connect once by hand (ssh HOST) and check the key"),
-    ("Permission denied (", "ssh must log in without a password: use a key (keyfile= or an agent)"),
-    ("Permission denied, please try", "ssh must log in without a password: use a key"),
+    ("Permission denied (", "ssh must log in without a password; use a key (keyfile= or an agent)"),
+    ("Permission denied, please try", "ssh must log in without a password; use a key"),
     ("command not found", "libvirt's client tools or a netcat are missing on that host"),
     ("Permission denied", "run as root or as a member of the group libvirt"),
     ("No such file or directory", "is libvirt's daemon running there? (systemctl start libvirtd "

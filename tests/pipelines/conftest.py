@@ -1,0 +1,3 @@
+"""The release of this project, from which a pipeline installs it."""
+
+from tests.packaging.conftest import released as released

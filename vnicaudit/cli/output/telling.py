@@ -1,0 +1,78 @@
+"""Tells on standard error what happens to which domain while a run goes on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from vnicaudit.cli.output.progress_line import ProgressLine
+from vnicaudit.cli.output.stderr import RunPace, is_outcome, tell
+
+_STALLED = 2.0
+"""Seconds after which it is told for how long one thing takes."""
+
+
+class RunTelling:
+    """Says what happens to which domain, one line each; of several (``total``) also how many are
+    done, and how long the others will take. ``undoing``: what is applied is the way back.
+    ``waits``: also for how long the state of a domain lasts; not while something is measured."""
+
+    def __init__(
+        self, *, quiet: bool, total: int = 1, undoing: bool = False, waits: bool = False
+    ) -> None:
+        self._quiet = quiet
+        self._undoing = undoing
+        self._pace = RunPace(total)
+        self._states = RunningStates(enabled=waits and not quiet)
+
+    def __call__(self, name: str, text: str) -> None:
+        """Tell one thing."""
+        if self._quiet:
+            return
+        from vnicaudit.reports.safe import safe
+
+        is_undone = self._undoing and text.startswith("applied")
+        word = f"undone{text[len('applied') :]}" if is_undone else text
+        self._states.changes(name, "" if is_outcome(text) else word)
+        tell(safe(f"{self._pace.mark(text)}{name}: {word}"))
+
+    def close(self) -> None:
+        """Show no state any more: the run is over."""
+        self._states.clear()
+
+
+class RunningStates:
+    """The domains that are worked on, each with what is done to it, and since when. While that
+    takes long, it is shown for how long."""
+
+    def __init__(self, *, enabled: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._line = ProgressLine(enabled=enabled, clock=clock)
+        self._lock = threading.Lock()
+        self._states: dict[str, tuple[str, float]] = {}
+
+    def changes(self, name: str, state: str) -> None:
+        """Note what is done to a domain from now on; empty: nothing more."""
+        with self._lock:
+            self._states.pop(name, None)
+            if state:
+                self._states[name] = state, self._clock()
+        self._line.tick(self.show)
+
+    def show(self) -> None:
+        """Write what lasts longest, and for how long."""
+        with self._lock:
+            if not self._states or not self._line.is_due:
+                return
+            name, (state, since) = next(iter(self._states.items()))
+            seconds = self._clock() - since
+            if seconds > _STALLED:
+                more = f" ({len(self._states)} in progress)" if len(self._states) > 1 else ""
+                self._line.show(f"{name}: {state}: {seconds:.0f} s{more}")
+
+    def clear(self) -> None:
+        """Forget all of them, and take the line away."""
+        with self._lock:
+            self._states.clear()
+            self._line.clear()
