@@ -3,6 +3,7 @@ host that is down keeps no other from being taken back."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from vnicaudit.errors import GoneError, TargetError
 from vnicaudit.model.host_lock import HostLock
 from vnicaudit.remedy.applying.apply import RunContext
 from vnicaudit.remedy.applying.history import runs
+from vnicaudit.remedy.applying.journal.journal_file import NAME
 from vnicaudit.remedy.applying.journal.past_run import unfinished
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.recovering import recover
@@ -162,6 +164,27 @@ def test_what_is_half_done_keeps_its_host_locked_wherever_it_stops(tmp_path: Pat
         assert {machine.persistent for machine in fleet.machines}.isdisjoint(fleet.before)
         assert fleet.locked() == [False] * HOSTS
     assert kept > 10
+
+
+def test_all_lines_are_on_disk_before_a_host_is_left(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever comes next may change what this run would look at again."""
+    on_disk = [0]
+    left: list[bool] = []
+
+    def fsync(descriptor: int) -> None:
+        if os.readlink(f"/proc/self/fd/{descriptor}").endswith(NAME):
+            on_disk.append(os.fstat(descriptor).st_size)
+
+    def drop_lock(_host: Host, _owner: str) -> None:
+        (journal,) = fleet.folder.glob(f"runs/*/{NAME}")
+        left.append(journal.stat().st_size == on_disk[-1])
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Host, "drop_lock", drop_lock)
+    assert outcomes(fleet.apply(fleet.steps, fleet.fleet_context())) == ["applied"] * 6
+    assert left == [True] * HOSTS
 
 
 def test_another_run_of_the_folder_leaves_the_lock_of_what_is_half_done(fleet: Fleet) -> None:

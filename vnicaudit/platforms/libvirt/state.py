@@ -108,15 +108,14 @@ def state_of(handle: libvirt.virDomain) -> MachineState:
     """Asked anew."""
     phase, reason = handle.state()
     called = _PHASES.get(phase, "off")
-    is_off = called == "off" and not handle.isActive()
-    if called == "off" and not is_off:
+    if called == "off" and phase != libvirt.VIR_DOMAIN_SHUTOFF and handle.isActive():
         called = "crashed"  # and QEMU kept, by <on_crash>preserve</on_crash>
     return MachineState(
         phase=called,
         persistent=bool(handle.isPersistent()),
         managed_save=bool(handle.hasManagedSaveImage()),
         memory_snapshots=_memory_snapshots(handle),
-        job=not is_off and _has_job(handle),
+        job=called != "off" and _has_job(handle),
         migrating=(phase, reason) in _MIGRATING,
     )
 

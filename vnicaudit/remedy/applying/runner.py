@@ -102,8 +102,11 @@ class Runner:
     def _go(self, schedule: Schedule) -> str:
         stopped = ""
         self._finish_open()
-        queue = self._queue(schedule)
+        queue, places = self._queue(schedule), 0
         while queue.targets:
+            if len(queue.targets) != places:  # whoever comes next to one that is left may change it
+                self._journal.sync()
+                places = len(queue.targets)
             self._drivers.leave_all_but(queue.targets, self._found.request.id)
             now = datetime.fromtimestamp(self._drivers.clock.time())
             if stopped := why_no_more(self._halted, queue, now):

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,21 +58,31 @@ class Journal:
         JournalError where it cannot be: then no other can be either, for behind half a line it
         would be lost."""
         entry = Entry(timestamp(), event, unit)
+        with self._writing():
+            self._add(encoded(entry, self._number + 1))
+            self._number += 1
+            self._unsynced = True
+            if not isinstance(event, ANNOUNCE_NOTHING):
+                self._sync()
+            self._added.append(entry)
+        return entry
+
+    def sync(self) -> None:
+        """Have all lines on disk. Raises JournalError as :meth:`write` does."""
+        with self._writing():
+            self._sync()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
         with self._lock:
             if self._over:
                 raise JournalError(self._over)
             try:
                 with writing(self._path):
-                    self._add(encoded(entry, self._number + 1))
-                    self._number += 1
-                    self._unsynced = True
-                    if not isinstance(event, ANNOUNCE_NOTHING):
-                        self._sync()
+                    yield
             except JournalError as error:
                 self._over = str(error)
                 raise
-            self._added.append(entry)
-        return entry
 
     @property
     def added(self) -> tuple[Entry, ...]:

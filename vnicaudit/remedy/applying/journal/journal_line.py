@@ -25,6 +25,7 @@ _LINE = re.compile(
 )
 _OLD = b'{"at":'
 _DIGITS = 16
+_NOT_WHOLE = "its checksum does not match"
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -71,9 +72,9 @@ def decoded(line: bytes) -> JournalLine:
         return JournalLine(None, wrong="not a line of a journal")
     body, number = line, None
     if found is not None:
+        if not _is_whole(found):
+            return JournalLine(None, wrong=_NOT_WHOLE)
         body, number = b"{" + found[4], int(found[3])
-        if (len(body), _sum(body, number)) != (int(found[2]), found[1].decode()):
-            return JournalLine(None, wrong="its checksum does not match")
     try:
         body.decode()  # what is kept as it was written is looked into later
         entry = _entry(json_as(body, _Written))
@@ -81,6 +82,20 @@ def decoded(line: bytes) -> JournalLine:
     except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are such
         return JournalLine(None, wrong="not a line of a journal")
     return JournalLine(entry, number)
+
+
+def damage_of(line: bytes) -> str:
+    """Why a line is not to be believed; empty: it is as it was written. Its content is looked into
+    only where it has no checksum."""
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return decoded(line).wrong
+    return "" if _is_whole(found) else _NOT_WHOLE
+
+
+def _is_whole(found: re.Match[bytes]) -> bool:
+    body = b"{" + found[4]
+    return (len(body), _sum(body, int(found[3]))) == (int(found[2]), found[1].decode())
 
 
 def _entry(line: _Written) -> Entry:

@@ -15,7 +15,13 @@ from vnicaudit.base.private_files import (
 )
 from vnicaudit.errors import KeptError
 from vnicaudit.remedy.applying.journal.events import Begin
-from vnicaudit.remedy.applying.journal.journal_line import Entry, JournalLine, decoded, encoded
+from vnicaudit.remedy.applying.journal.journal_line import (
+    Entry,
+    JournalLine,
+    damage_of,
+    decoded,
+    encoded,
+)
 from vnicaudit.remedy.digests import digest
 
 KeptKind = Literal["before", "goal", "settled", "running"]
@@ -91,15 +97,28 @@ class KeptTexts:
         write_private_quickly(self._transaction_path, encoded(entry, 1))
 
     def begin(self) -> JournalLine | None:
-        """The line that was kept by :meth:`keep_transaction`; None where there is none, or the
-        power failed before it was on disk."""
+        """The line that was kept by :meth:`keep_transaction`; None where there is none."""
         try:
-            line = _read(self._transaction_path).rstrip(b"\n")
-            return decoded(line) if line.strip(b"\0") else None
-        except FileNotFoundError:
-            return None
+            line = self._transaction()
         except OSError as error:
             return JournalLine(None, wrong=error.strerror or "it cannot be read")
+        return decoded(line) if line else None
+
+    def damage(self) -> str:
+        """Why that line is not to be believed; empty: it is whole, or there is none."""
+        try:
+            line = self._transaction()
+        except OSError as error:
+            return error.strerror or "it cannot be read"
+        return damage_of(line) if line else ""
+
+    def _transaction(self) -> bytes:
+        """The line; empty where there is none, or the power failed before it was on disk."""
+        try:
+            line = _read(self._transaction_path).rstrip(b"\n")
+        except FileNotFoundError:
+            return b""
+        return line if line.strip(b"\0") else b""
 
     @property
     def _transaction_path(self) -> str:

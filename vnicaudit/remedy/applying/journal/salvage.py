@@ -56,10 +56,11 @@ class Salvaged(NamedTuple):
         key = unit.key
         kept = KeptTexts(folder, key)
         lines = [entry for entry in entries if _is_about(entry, unit)]
-        line, damage = kept.begin(), ""
-        if line is not None and line.entry is None:
-            damage = f"{key}{_TASK} is damaged: {line.wrong}"
-        if not any(isinstance(entry.event, Begin) for entry in lines):
+        begun = any(isinstance(entry.event, Begin) for entry in lines)
+        line = None if begun else kept.begin()
+        wrong = kept.damage() if begun else "" if line is None else line.wrong
+        damage = f"{key}{_TASK} is damaged: {wrong}" if wrong else ""
+        if not begun:
             if line is None or line.entry is None or not _is_about(line.entry, unit):
                 whole = has_beginning and request.schema != FIRST
                 lost = _is_lost(kept, lines, damage, whole=whole)
