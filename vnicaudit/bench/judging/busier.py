@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from vnicaudit.bench.facts.pressure import mean_of_known
+from vnicaudit.bench.judging.effect import is_share
 from vnicaudit.bench.metrics import Metric
 from vnicaudit.model.measurement import End, Sample
 
@@ -42,28 +43,6 @@ class Busier(NamedTuple):
             f"were ready to run while there was no load, and {self.was:.1f} in the other arm"
         )
 
-    def is_all(self, slowed: Sequence[Sample], other: Sequence[Sample], metric: Metric) -> bool:
-        """True where the busier CPUs may be the whole difference between two arms.
-
-        They are not where half of the runs of ``slowed``, or more, had no more of these threads
-        beside them than some run of ``other``, and each of them was still twice as bad as the worst
-        run of ``other``.
-        """
-        beside = [others for run in other if (others := _threads_beside(run, self.end)) is not None]
-        theirs = [run.values[metric.name] for run in other if metric.name in run.values]
-        alike = [
-            run.values[metric.name]
-            for run in slowed
-            if metric.name in run.values
-            and (others := _threads_beside(run, self.end)) is not None
-            and others <= max(beside, default=-1)
-        ]
-        if not theirs or not alike or 2 * len(alike) < len(slowed):
-            return True
-        if metric.better == "higher":
-            return min(theirs) < _TWICE * max(alike)
-        return max(theirs) * _TWICE > min(alike)
-
 
 def busier(first: Sequence[Sample], second: Sequence[Sample]) -> Busier | None:
     """By how much others were busier in the second arm; None where that is not known."""
@@ -82,3 +61,33 @@ def _other_threads(runs: Sequence[Sample], end: End) -> float | None:
 
 def _threads_beside(run: Sample, end: End) -> float | None:
     return run.covariates.target_others if end == "target" else run.covariates.peer_others
+
+
+def differs_at_equal_load(
+    slowed: Sequence[Sample], other: Sequence[Sample], metric: Metric
+) -> bool:
+    """True where busier CPUs cannot be the whole difference between two arms: half of the runs of
+    ``slowed``, or more, had at both ends no more of these threads beside them than some run of
+    ``other``, and each of them was still twice as bad as the worst run of ``other``."""
+    if is_share(metric):
+        return False
+    slow, others = (
+        [each for each in runs if metric.name in each.values] for runs in (slowed, other)
+    )
+    alike = [one for one in slow if any(_is_as_busy(each, one) for each in others)]
+    if not alike or 2 * len(alike) < len(slow):
+        return False
+    bad, good = ([each.values[metric.name] for each in runs] for runs in (alike, others))
+    if metric.better == "higher":
+        return min(good) >= _TWICE * max(bad)
+    return min(bad) >= _TWICE * max(good)
+
+
+def _is_as_busy(one: Sample, other: Sample) -> bool:
+    """True where no fewer threads were beside it at either end; False where that is not known."""
+    ends: tuple[End, ...] = ("target", "peer")
+    pairs = [(_threads_beside(one, end), _threads_beside(other, end)) for end in ends]
+    known = [(mine, its) for mine, its in pairs if mine is not None or its is not None]
+    return bool(known) and all(
+        mine is not None and its is not None and mine >= its for mine, its in known
+    )

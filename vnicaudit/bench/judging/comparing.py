@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.judging.busier import busier
+from vnicaudit.bench.judging.busier import busier, differs_at_equal_load
 from vnicaudit.bench.judging.catastrophe import Question, fallen_metrics
 from vnicaudit.bench.judging.ceiling import ceiling, fills, path_of
 from vnicaudit.bench.judging.drift import Level, Series, levelled
@@ -115,12 +115,12 @@ def _unless_others_did(
         found = busier(other, slowed)
         if not found or not found.much or comparison.verdict not in verdicts:
             continue
-        words = found.words(arm)
-        if found.is_all(slowed, other, METRICS[comparison.metric]):
-            notes = (f"{words}: that may be the whole difference", *comparison.notes)
-            return replace(comparison, verdict="inconclusive", notes=notes)
-        notes = (f"{words}; runs with equal load show the difference as well", *comparison.notes)
-        return replace(comparison, notes=notes)
+        differs = comparison.verdict in ("improved", "regressed")
+        if differs and differs_at_equal_load(slowed, other, METRICS[comparison.metric]):
+            words = f"{found.words(arm)}; runs with equal load show the difference as well"
+            return replace(comparison, notes=(words, *comparison.notes))
+        words = f"{found.words(arm)}: that may be the whole difference"
+        return replace(comparison, verdict="inconclusive", notes=(words, *comparison.notes))
     return comparison
 
 
