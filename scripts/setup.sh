@@ -61,7 +61,8 @@ packages() {
     done
     [ -n "$missing" ] || return 0
     say "about to install with $(family):$missing"
-    as_root true # sudo asks for its password now, and not beside the seconds
+    # sudo asks for its password now, and not beside the seconds
+    if [ -t 2 ] && [ "$(id -u)" != 0 ] && command -v sudo >/dev/null 2>&1; then sudo -v || true; fi
     # shellcheck disable=SC2086 # a list of words
     case $(family) in
         apt)

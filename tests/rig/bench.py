@@ -110,11 +110,17 @@ def profile(folder: Path, *parts: str, head: str = HEAD) -> str:
     return str(path)
 
 
+_OF_A_BUSY_MACHINE = {"steal", "vcpu-delay", "cpu-wait", "cpu-pressure", "short"}
+
+
 def counted(result: dict[str, Any]) -> bool:
-    """Whether there are runs that count of each workload in each arm. One that a busy machine began
-    too late, or cut short, does not, and is repeated."""
+    """Whether there are runs that count of each workload in each arm, and the others are those that
+    a busy machine began too late, or cut short: these are repeated."""
     every = {(one["workload"], one["arm"]) for one in result["samples"]}
-    return every == {(one["workload"], one["arm"]) for one in result["samples"] if one["valid"]}
+    reasons = {each for one in result["samples"] for each in one["invalid_by"]}
+    return reasons <= _OF_A_BUSY_MACHINE and every == {
+        (one["workload"], one["arm"]) for one in result["samples"] if one["valid"]
+    }
 
 
 def medians(result: dict[str, Any], arm: str) -> dict[tuple[str, str], float]:

@@ -62,7 +62,7 @@ def test_a_nova_that_fails(cloud: FakeCloud) -> None:
     failed = found()
     assert failed.visible is None
     [error] = failed.errors
-    assert error.message.startswith(f"compute: GET {cloud.url}{PATH}: 500; the log of the service")
+    assert error.message.startswith(f"compute: GET {cloud.url}{PATH}: 500; the service's log")
 
 
 def test_one_that_cannot_be_understood_costs_that_one(cloud: FakeCloud) -> None:

@@ -67,7 +67,7 @@ def test_a_keystone_that_fails_is_no_error(cloud: FakeCloud) -> None:
     cloud.intercept = lambda asked: reply(500, {}) if asked.path == PATH else None
     projects = found()
     assert projects.names == {ADMIN: "admin"}
-    assert projects.reason.startswith(f"identity: GET {cloud.url}{PATH}: 500; the log")
+    assert projects.reason.startswith(f"identity: GET {cloud.url}{PATH}: 500; the service's log")
 
 
 def test_absurd_names(cloud: FakeCloud) -> None:

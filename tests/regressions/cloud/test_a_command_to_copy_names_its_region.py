@@ -57,5 +57,5 @@ def test_what_is_wrong_with_a_cloud_that_has_a_slash_in_its_name_is_told(
     file = nowhere / "clouds.yaml"
     file.write_text("clouds:\n  a/b: [1]\n", "utf-8")
     monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
-    with pytest.raises(UsageError, match=r"clouds: a/b: is a list, and must be a mapping"):
+    with pytest.raises(UsageError, match=r"clouds: a/b: is a list, but must be a mapping"):
         region_of(name)

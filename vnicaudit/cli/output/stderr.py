@@ -13,6 +13,7 @@ import shutil
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import get_args
 
 from vnicaudit.base.wording import count
@@ -175,9 +176,17 @@ def _cut(text: str) -> str:
     """As much as one line of the terminal takes: a longer one could not be rewritten."""
     from vnicaudit.reports.wrap import width_of
 
-    room = max(20, shutil.get_terminal_size().columns) - 1
+    room = max(20, _columns()) - 1
     if width_of(text) <= room:
         return text
     while width_of(text) >= room:
         text = text[:-1]
     return f"{text}…"
+
+
+def _columns() -> int:
+    """Columns of the terminal that standard error is; standard output may be a file."""
+    if not os.environ.get("COLUMNS"):
+        with suppress(OSError, ValueError, AttributeError):
+            return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    return shutil.get_terminal_size().columns

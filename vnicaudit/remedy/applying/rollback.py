@@ -266,6 +266,7 @@ def _note_restored(found: PastRun, units: Sequence[UnitRequest], went: RunResult
             journal.write(Done("rolled-back", f"its original was restored by run {run}"), key)
         if not found.has_ended:
             journal.write(End(f"its originals were restored by run {run}"))
+        journal.sync()
     finally:
         journal.close()
 

@@ -144,6 +144,7 @@ class Runner:
         all_done = all(unit.key in self._results for unit in self._found.request.units)
         if all_done and not self._found.has_ended:
             self._journal.write(End())
+        self._journal.sync()
         return ""
 
     def _finish_open(self, keys: Collection[str] | None = None) -> None:
@@ -164,6 +165,7 @@ class Runner:
         for unit in reversed(units):
             if unit.key in keys and self._found.is_open(unit.key):
                 self._run_unit(unit, undo=TAKEN_BACK)
+        self._journal.sync()
         for one in lost:
             self._tell(self._names[one.key], self._found.restore_hint)
         if lost:
@@ -223,7 +225,8 @@ class Runner:
     def _unit_result(self, unit: UnitRequest, notes: Notes, undo: str) -> Result:
         try:
             return self._carried_out(unit, notes, undo)
-        except SilentError:
+        except SilentError as error:
+            self._tell(self._names[unit.key], f"unfinished: {error}")
             raise
         except GoneError as error:
             return _record_result(notes, self._explained(unit, notes, error))

@@ -113,12 +113,13 @@ class KeptTexts:
         return damage_of(line) if line else ""
 
     def _transaction(self) -> bytes:
-        """The line; empty where there is none, or the power failed before it was on disk."""
+        """The line; empty where there is none, or it has no end: the power failed before it was on
+        disk."""
         try:
-            line = _read(self._transaction_path).rstrip(b"\n")
+            line = _read(self._transaction_path)
         except FileNotFoundError:
             return b""
-        return line if line.strip(b"\0") else b""
+        return line[:-1] if line.endswith(b"\n") else b""
 
     @property
     def _transaction_path(self) -> str:
