@@ -152,11 +152,13 @@ class PlainHistory:
         return one.opened == self.number
 
     def _origin(self, made: Interval, before: list[Interval]) -> None:
-        last = max(before, key=lambda each: (each.closed or 0, each.closed_as or ""))
+        sources = [each for each in before if _is_elsewhere(made.host, each, self.number)]
+        last = max(before, key=lambda each: (each.closed or 0, each.closed_as or "", each.reopened))
         made.first_seen = min(each.first_seen for each in before)
         made.reopened = last.reopened
-        if any(_is_elsewhere(made.host, each, self.number) for each in before):
+        if sources:
             made.opened_as = "moved"
+            made.reopened = max(each.reopened for each in sources)
         elif last.closed_as == "fixed":
             made.opened_as = "reopened"
             made.reopened += 1

@@ -72,14 +72,15 @@ class Origins:
 
     def origin(self, host: int, intervals: Sequence[EarlierInterval]) -> Origin:
         """Of something that was not open on this host, or, of a NIC, had fewer of its like."""
-        if any(self._is_elsewhere(host, one) for one in intervals):
+        sources = [one for one in intervals if self._is_elsewhere(host, one)]
+        if sources:
             first = min(one.first_seen for one in intervals)
-            return Origin("moved", first, intervals[-1].reopened)
+            return Origin("moved", first, max(one.reopened for one in sources))
         ended = [one for one in intervals if one.closed and one.closed_as not in CHANGES]
         if not ended:
             return NEW
         first = min(one.first_seen for one in ended)
-        last = max(ended, key=lambda one: (one.closed or 0, one.closed_as or ""))
+        last = max(ended, key=lambda one: (one.closed or 0, one.closed_as or "", one.reopened))
         if last.closed_as == "fixed":
             return Origin("reopened", first, last.reopened + 1)
         return Origin("returned", first, last.reopened)
