@@ -283,6 +283,10 @@ MISTAKES = {
         '[[suppress]]\nrule = "NIC001"\nreason = "r"\n',
         "vnicaudit.toml:2: no rule begins with 'NIC001'; did you mean 'VNIC001'?",
     ),
+    "the number of no rule": (
+        '[[suppress]]\nrule = "VNIC099"\nreason = "r"\n',
+        "vnicaudit.toml:2: no rule begins with 'VNIC099'; `vnicaudit rules` lists them",
+    ),
     "an empty rule, which would be all": (
         '[[suppress]]\nrule = ""\nreason = "r"\n',
         "vnicaudit.toml:2: no rule begins with ''; `vnicaudit rules` lists them",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from vnicaudit.audit.judging.close_ids import LISTS_RULES, closest_id, has_known_prefix, id_hint
 from vnicaudit.audit.judging.rule_files import (
     ListedRule,
     folders_with_rules,
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from vnicaudit.audit.judging.outside import OutsideRule
 
 S = TypeVar("S")
-
-_DIGITS = "0123456789"
 
 
 class NamedRule(msgspec.Struct, frozen=True):
@@ -136,7 +135,7 @@ class Catalogue:
         wanted, ignored = tuple(wanted), tuple(ignored)
         for word in (*wanted, *ignored):
             if not self.rules_named(word):
-                hint = self.close_to(word) or "; `vnicaudit rules` lists them"
+                hint = self.hint(word)
                 raise UsageError(unknown_word(word) + hint)
         chosen = {rule_id for word in wanted for rule_id in self.rules_named(word)}
         dropped = {rule_id for word in ignored for rule_id in self.rules_named(word)}
@@ -164,14 +163,12 @@ class Catalogue:
         rules = self._rules.values()
         return {name: tuple(one.id for one in rules if name in one.groups) for name in names}
 
-    def close_to(self, word: str) -> str:
-        """``; did you mean '…'?``, or nothing where no id, name or group comes close. Of ids that
-        differ in their numbers none is closer than another."""
-        begins = word.upper().rstrip(_DIGITS)
-        if any(rule_id.rstrip(_DIGITS) == begins for rule_id in self.ids):
-            return ""
+    def hint(self, word: str) -> str:
+        """``; did you mean '…'?``, or where rules are listed if no id, name or group comes close."""
+        if has_known_prefix(word, self.ids) or closest_id(word, self.ids):
+            return id_hint(word, self.ids)
         names = [*self.groups(), *(rule.name for rule in self._rules.values())]
-        return close_to(word.upper(), self.ids) or close_to(word.lower(), names)
+        return close_to(word.lower(), names) or LISTS_RULES
 
 
 def unknown_word(word: str) -> str:

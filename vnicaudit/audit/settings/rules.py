@@ -20,7 +20,7 @@ _SEVERITY = "severity"
 def check_selected(source: SettingsFile, word: str, path: str, catalogue: Catalogue) -> None:
     """Raises UsageError for a word in ``select`` or ``ignore`` that means no rule."""
     if not catalogue.rules_named(word):
-        hint = catalogue.close_to(word) or "; `vnicaudit rules` lists them"
+        hint = catalogue.hint(word)
         raise source.error(unknown_word(word) + hint, path)
 
 
@@ -38,7 +38,7 @@ def rule_options(
 def _id_of(source: SettingsFile, written: str, catalogue: Catalogue) -> str:
     if written.upper() in catalogue.ids:
         return written.upper()
-    hint = catalogue.close_to(written) or "; `vnicaudit rules` lists them"
+    hint = catalogue.hint(written)
     raise source.error(f"no rule {written!r}{hint}", f"rules.{written}")
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleOptions, shipped_catalogue
+from vnicaudit.audit.judging.close_ids import id_hint
 from vnicaudit.audit.reading.selection import Exclusion
 from vnicaudit.audit.settings.file import SettingsFile, find, read_settings_file
 from vnicaudit.audit.settings.keys import PolicyTable, Settings, SuppressTable
@@ -197,5 +198,4 @@ def _check_nova_release(source: SettingsFile, name: str | None) -> None:
 
 def _check_rule(source: SettingsFile, prefix: str, path: str, known: Sequence[str]) -> None:
     if not prefix or not any(rule.startswith(prefix.upper()) for rule in known):
-        hint = close_to(prefix.upper(), known) or "; `vnicaudit rules` lists them"
-        raise source.error(f"no rule begins with {prefix!r}{hint}", path)
+        raise source.error(f"no rule begins with {prefix!r}{id_hint(prefix, known)}", path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from string import digits
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +9,7 @@ import msgspec
 
 from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
 from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
+from vnicaudit.audit.judging.close_ids import closest_id
 from vnicaudit.base.wording import closest, count
 from vnicaudit.cli.options.candidates import rule_page
 from vnicaudit.cli.options.output import Format, OutputOptions, output_options, screen_options
@@ -131,9 +131,6 @@ def _matching_rules(text: str, catalogue: Catalogue) -> tuple[RuleInfo, ...]:
         return found
     every = (*_all_rules(catalogue), *ABOUT_SUPPRESSIONS)
     names = [*(one.name for one in every), *catalogue.groups()]
-    prefixes = {one.id.rstrip(digits) for one in every}
-    if wanted.rstrip(digits) not in prefixes:  # another number means another rule
-        names += [one.id for one in every]
-    near = closest(name, names) or closest(wanted, names)
+    near = closest(name, names) or closest_id(wanted, [one.id for one in every])
     hint = f"did you mean {near!r}? " if near else ""
     raise UsageError(f"no rule {text!r}; {hint}`vnicaudit rules` lists them")

@@ -1,0 +1,50 @@
+"""The rule id that somebody probably meant, for messages on unknown ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+LISTS_RULES = "; `vnicaudit rules` lists them"
+
+_DIGITS = "0123456789"
+_LOOK_ALIKE = str.maketrans("LIO", "110")
+
+
+def id_hint(word: str, ids: Sequence[str]) -> str:
+    """``; did you mean '…'?``, or where rules are listed if no id comes close."""
+    close = closest_id(word, ids)
+    return f"; did you mean {close!r}?" if close else LISTS_RULES
+
+
+def has_known_prefix(word: str, ids: Sequence[str]) -> bool:
+    """True for the prefix of an id with another number (``VNIC999``): it means another rule."""
+    prefix = word.upper().rstrip(_DIGITS)
+    return any(one.rstrip(_DIGITS) == prefix for one in ids)
+
+
+def closest_id(word: str, ids: Sequence[str]) -> str:
+    """The one id that was probably meant; empty where none comes close, where several come equally
+    close, and where its number would be another one."""
+    word = _digits_for_look_alikes(word.upper().replace("-", ""), ids)
+    if word in ids:
+        return word
+    if has_known_prefix(word, ids):
+        return ""
+    number = word[len(word.rstrip(_DIGITS)) :]
+    return _closest(word, [one for one in ids if one.endswith(number)])
+
+
+def _closest(word: str, ids: Sequence[str]) -> str:
+    from difflib import SequenceMatcher, get_close_matches
+
+    near = get_close_matches(word, ids, 2)
+    likeness = [SequenceMatcher(None, one, word).ratio() for one in near]
+    return "" if not near or likeness[1:] == likeness[:1] else near[0]
+
+
+def _digits_for_look_alikes(word: str, ids: Sequence[str]) -> str:
+    """The word with digits for the letters that look like them (``VNIC0O1``), in its number."""
+    for prefix in {one.rstrip(_DIGITS) for one in ids}:
+        if word.startswith(prefix):
+            return prefix + word[len(prefix) :].translate(_LOOK_ALIKE)
+    return word
