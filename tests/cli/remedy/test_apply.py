@@ -540,7 +540,8 @@ def test_a_plan_of_unsafe_and_blocked_steps_alone(here: Path, capsys: Capture) -
     assert run(["apply", "plan.json", "--dry-run"]) == 5
     shown = capsys.readouterr()
     assert shown.out == (
-        "Nothing to apply: 1 unsafe step (to include: --include-unsafe), 1 blocked step\n"
+        "Nothing to apply: 1 unsafe step (to include: --include-unsafe), 1 blocked step "
+        "(make a new plan when the causes are removed)\n"
     )
     assert shown.err.endswith("\nNothing was changed.\n")
 
@@ -566,6 +567,11 @@ def test_a_file_has_no_guest_to_restart(here: Path, capsys: Capture, mode: str) 
     assert capsys.readouterr().err == (
         f"Not applied: step 1, a 52:54:00:00:00:01: not possible with --mode {mode}: "
         "libvirt reads a file only when it is defined (virsh define)\n"
+    )
+    assert run(["apply", "plan.json", "--dry-run", "--mode", mode]) == 5
+    assert capsys.readouterr().out == (
+        f"Nothing to apply: 1 step not possible with --mode {mode} (use --mode next-boot, which "
+        "writes the files)\n"
     )
     assert (here / "a.xml").read_text() == E1000
 

@@ -84,6 +84,16 @@ def test_the_next_command_includes_unsafe_steps_where_there_are_no_others(
     assert capsys.readouterr().err.endswith("next: vnicaudit apply plan.json\n")
 
 
+def test_a_plan_of_blocked_steps_alone_names_no_command_to_apply_it(
+    here: Path, capsys: Capture
+) -> None:
+    (here / "b.xml").write_text(definition(interface("e1000"), metadata=NOVA, name="b"))
+    assert run(["plan", "b.xml", "-o", "b.json"]) == 0
+    assert capsys.readouterr().err == (
+        "Written to b.json: every step is blocked; remove the causes above, and plan again\n"
+    )
+
+
 def test_targets_that_could_not_be_read_are_not_nothing_to_change(
     here: Path, capsys: Capture
 ) -> None:

@@ -164,7 +164,7 @@ class Catalogue:
         return {name: tuple(one.id for one in rules if name in one.groups) for name in names}
 
     def hint(self, word: str) -> str:
-        """``; did you mean '…'?``, or where rules are listed if no id, name or group comes close."""
+        """``; did you mean '…'?``, or where rules are listed if no id, name or group is close."""
         if has_known_prefix(word, self.ids) or closest_id(word, self.ids):
             return id_hint(word, self.ids)
         names = [*self.groups(), *(rule.name for rule in self._rules.values())]

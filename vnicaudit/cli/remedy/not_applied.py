@@ -79,11 +79,26 @@ def tell_reasons(not_done: Sequence[tuple[Step, Foreseen]]) -> None:
 def nothing_to_apply(not_done: Sequence[tuple[Step, Foreseen]], mode: Mode) -> str:
     """How many steps there are, and what each kind of them needs, where none is to be done."""
     blocked = sum(bool(step.refused) for step, _why_not in not_done)
-    unsafe = sum("unsafe" in why_not.codes and not step.refused for step, why_not in not_done)
+    allowed = [(step, "unsafe" in why_not.codes) for step, why_not in not_done if not step.refused]
+    impossible = [step for step, is_unsafe in allowed if not is_unsafe]
+    mode_words = f" not possible with --mode {mode}{_other_mode(impossible, mode)}"
     parts = [
-        (unsafe, "unsafe step", " (to include: --include-unsafe)"),
-        (blocked, "blocked step", ""),
-        (len(not_done) - unsafe - blocked, "step", f" not possible with --mode {mode}"),
+        (len(allowed) - len(impossible), "unsafe step", " (to include: --include-unsafe)"),
+        (blocked, "blocked step", " (make a new plan when the causes are removed)"),
+        (len(impossible), "step", mode_words),
     ]
     told = [f"{count(number, word)}{more}" for number, word, more in parts if number]
     return f"Nothing to apply: {', '.join(told) or 'the plan has no steps'}"
+
+
+def _other_mode(steps: Sequence[Step], mode: Mode) -> str:
+    """The mode that all these steps can be applied with; empty where there is none."""
+    from vnicaudit.model.plan import FileUnit
+
+    in_files = [isinstance(step.unit, FileUnit) for step in steps]
+    if mode == "next-boot" or not all(
+        is_file or step.mode("next-boot").possible
+        for step, is_file in zip(steps, in_files, strict=True)
+    ):
+        return ""
+    return f" (use --mode next-boot{', which writes the files' if all(in_files) else ''})"

@@ -242,9 +242,12 @@ def _next_step(plan: Plan, path: str, command: str) -> str:
     if not plan.steps:
         return f"Written to {safe(path)}: there is nothing to apply"
     unread = " (some targets could not be read)" if plan.errors else ""
-    following = command.format(safe(path_word(path)))
     allowed = [step for step in plan.steps if not step.refused]
-    if allowed and not any(step.safe for step in allowed):
+    if not allowed:
+        causes = "every step is blocked; remove the causes above, and plan again"
+        return f"Written to {safe(path)}{unread}: {causes}"
+    following = command.format(safe(path_word(path)))
+    if not any(step.safe for step in allowed):
         following += " --include-unsafe"  # without it, nothing would be applied
     return f"Written to {safe(path)}{unread}; next: vnicaudit {following}"
 
