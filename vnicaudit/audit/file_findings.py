@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.stale import OWNER
+from vnicaudit.audit.progress import STANDARD_INPUT
 from vnicaudit.audit.work import Product
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.refs import ConfigRef
@@ -40,7 +41,8 @@ def with_files_apart(products: Iterable[Product]) -> Iterator[Product]:
 
 def _of_file(audited: Audited, findings: tuple[Finding, ...]) -> Audited:
     file = findings[0].location.file or audited.target
-    return Audited(audited.target, file, owner=OWNER, scope="config", findings=findings, file=file)
+    name = STANDARD_INPUT if file == "-" else file
+    return Audited(audited.target, name, owner=OWNER, scope="config", findings=findings, file=file)
 
 
 def _file_of(audited: Audited) -> str | None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+STANDARD_INPUT = "standard input"
+"""The target ``-``, as it is called in messages."""
+
 
 class RunProgress(Protocol):
     """Is told how far a run is."""
@@ -13,7 +16,7 @@ class RunProgress(Protocol):
         """True where it is worth counting what there is to do."""
 
     def waits_for(self, target: str, number: int, total: int) -> None:
-        """A live target is read from now on, the ``number``-th of so many."""
+        """A live target, or standard input, is read from now on, the ``number``-th of so many."""
 
     def read_files(self, done: int, total: int | None) -> None:
         """So many files of a target were read; ``total`` None: nobody counted them."""

@@ -13,7 +13,7 @@ from vnicaudit.audit.accepting.suppressions import Usage
 from vnicaudit.audit.file_findings import with_files_apart
 from vnicaudit.audit.judging.macs import MacTable, left_out_note
 from vnicaudit.audit.pool import Batch, Job, default_jobs, run_files
-from vnicaudit.audit.progress import RunProgress
+from vnicaudit.audit.progress import STANDARD_INPUT, RunProgress
 from vnicaudit.audit.reading.chosen_servers import ServerSelection
 from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.files import Item, read_stream
@@ -23,7 +23,7 @@ from vnicaudit.audit.reading.targets import Target, expanded_targets, unique_tar
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import ItemWork, Product
 from vnicaudit.base.identifiers import bare_uuid
-from vnicaudit.base.waiting import standard_input
+from vnicaudit.base.waiting import is_input_awaited, standard_input
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.host import Host, HostConfig
@@ -106,8 +106,9 @@ class AuditRun:
         self._cloud = bool(clouds)
         others = len(targets) > len(clouds)
         self._chosen = ServerSelection(self._options.servers, remember=others)
-        for target in targets:
+        for number, target in enumerate(targets):
             if target not in machines and target not in clouds:
+                self._note_stdin(target, targets[number:])
                 yield from self._with_progress(target, self._products_of(target))
         if clouds:
             yield from self._clouds(clouds, machines)
@@ -130,7 +131,8 @@ class AuditRun:
         for product in products:
             yield self._counted(product)
             if self._progress is not None:
-                self._progress(target.name, self._tallies[target.name].domains)
+                name = STANDARD_INPUT if target.kind == "stdin" else target.name
+                self._progress(name, self._tallies[target.name].domains)
 
     def _is_live(self, target: Target) -> bool:
         kind = self._work.platforms.kind_of(target)
@@ -139,6 +141,14 @@ class AuditRun:
     def _note_waiting(self, target: Target, live: list[Target]) -> None:
         if self._progress is not None:
             self._progress.waits_for(target.name, live.index(target) + 1, len(live))
+
+    def _note_stdin(self, target: Target, rest: list[Target]) -> None:
+        """Show that standard input is awaited. A thread does that, beside which no process must
+        be forked: not where files follow."""
+        if self._progress is None or target.kind != "stdin" or self._stdin is not None:
+            return
+        if is_input_awaited() and not any(one.kind == "path" for one in rest):
+            self._progress.waits_for(STANDARD_INPUT, 1, 1)
 
     def _counted(self, product: Product) -> Product:
         self._totals.add(product)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 import select
+import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -57,6 +58,15 @@ def sleep(seconds: float) -> None:
     """Do nothing for so long."""
     for part in _parts(seconds):
         time.sleep(part)
+
+
+def is_input_awaited() -> bool:
+    """True where standard input is a pipe or a socket: it may be long before its end comes."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode if sys.stdin is not None else 0
+    except (OSError, ValueError):  # it stands for standard input, and is in memory
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def standard_input() -> BinaryIO | None:

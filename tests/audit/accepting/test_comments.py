@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.remedy.works import work
+from vnicaudit.audit.judging.fingerprint import digest
 from vnicaudit.audit.judging.macs import encoded
 from vnicaudit.audit.reading.commented import with_comments
 from vnicaudit.audit.reading.options import RunOptions
@@ -321,6 +323,16 @@ def test_what_is_wrong_with_comments_stands_once_with_their_file(tmp_path: Path)
         ("image", ["VNIC062"]), ("image", ["VNIC062"]), ("config", ["SUPP002", "SUPP003"]),
         ("image", ["VNIC062"]), ("image", ["VNIC062"]), ("config", ["SUPP002", "SUPP003"]),
     ]  # fmt: skip
+
+
+def test_findings_on_comments_of_standard_input_are_its_own() -> None:
+    two = f"{_MACHINE.format(name='a', behind='')}---\n{_MACHINE.format(name='b', behind='')}"
+    text = io.BytesIO(f"{comment('VNIC999 why')}{two}".encode())
+    products = list(AuditRun(work(), RunOptions(), stdin=text).items(["-"]))
+    (own,) = (one for one in products if isinstance(one, Audited) and one.scope == "config")
+    assert (own.target, own.subject, own.file) == ("-", "standard input", "-")
+    (finding,) = own.findings
+    assert finding.fingerprint == digest("SUPP003", "-", "no rule begins with 'VNIC999'")
 
 
 def test_a_comment_about_something_else_is_none(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_each_target_has_a_rate_and_time_left_of_its_own() -> None:
         progress.read_files(1000, 1000)
         progress("b", 1000)
     assert [line.partition("files, ")[2] for line in lines(terminal)] == [
-        "1 domain, 0/s",
+        "1 domain",
         "40 domains, 40/s, 24 s left",
         "400 domains, 40/s, 15 s left",
         "1,000 domains, 50/s",
@@ -161,9 +161,57 @@ def test_a_log_says_what_is_waited_for() -> None:
             now[0] = second
             progress.show_waiting()
     assert log.getvalue().splitlines() == [
-        "qemu+ssh://kvm2/system: 7 domains, 0/s; no progress for 30 s",
-        "qemu+ssh://kvm2/system: 7 domains, 0/s; no progress for 60 s",
+        "qemu+ssh://kvm2/system: 7 domains; no progress for 30 s",
+        "qemu+ssh://kvm2/system: 7 domains; no progress for 60 s",
     ]
+
+
+class Waits(Progress):
+    """Remembers what was waited for, and what brought something; starts no thread."""
+
+    def __init__(self) -> None:
+        super().__init__(enabled=False)
+        self.names: list[str] = []
+
+    def waits_for(self, target: str, number: int = 1, total: int = 1) -> None:
+        self.names.append(f"waits for {target} ({number} of {total})")
+
+    def __call__(self, target: str, domains: int) -> None:
+        self.names.append(f"{target}: {domains}")
+
+
+@pytest.mark.parametrize("is_last", [True, False])
+def test_a_pipe_is_waited_for_unless_files_follow(
+    is_last: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guest = "<domain type='kvm'><name>{}</name></domain>"
+    (tmp_path / "b.xml").write_text(guest.format("b"))
+    reading, writing = os.pipe()
+    os.write(writing, guest.format("a").encode())
+    os.close(writing)
+    targets = [str(tmp_path / "b.xml"), "-"]
+    progress = Waits()
+    with open(reading) as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        run = AuditRun(work(), RunOptions(jobs=1), progress)
+        assert list(run.items(targets if is_last else targets[::-1]))
+    if is_last:
+        assert progress.names == [
+            f"{targets[0]}: 1", "waits for standard input (1 of 1)", "standard input: 1",
+        ]  # fmt: skip
+    else:
+        assert progress.names == ["standard input: 1", f"{targets[0]}: 1"]
+
+
+def test_a_log_says_that_standard_input_is_still_open() -> None:
+    now = [0.0]
+    with redirect_stderr(io.StringIO()) as log:
+        progress = Progress(enabled=True, clock=lambda: now[0])
+        progress.waits_for("standard input")
+        for second in (29, 30, 33):
+            now[0] = second
+            progress.show_waiting()
+    assert log.getvalue() == "standard input: waiting for its end, 30 s\n"
 
 
 def test_no_thread_beside_files() -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from vnicaudit.audit.progress import STANDARD_INPUT
 from vnicaudit.base.wording import count
 from vnicaudit.cli.output.progress_line import ProgressLine
 from vnicaudit.cli.output.stderr import QUIET_FOR, time_left
@@ -45,7 +46,8 @@ class Progress:
         return self._line.is_enabled if self._line.on_terminal else self._line.is_due
 
     def waits_for(self, target: str, number: int = 1, total: int = 1) -> None:
-        """Show that a live target is waited for, every second until something comes of it."""
+        """Show that a live target, or standard input, is waited for, every second until something
+        comes of it."""
         with self._lock:
             self._waiting, self._waiting_since = target, self._clock()
             self._place = f" ({number:,} of {total:,})" if total > 1 else ""
@@ -64,7 +66,9 @@ class Progress:
             if not (self._line.on_terminal or self._line.is_due):
                 return
             if self._waiting:
-                self._line.show(f"{self._waiting}{self._place}: no answer yet, {seconds:.0f} s")
+                awaits_end = self._waiting == STANDARD_INPUT
+                state = "waiting for its end" if awaits_end else "no answer yet"
+                self._line.show(f"{self._waiting}{self._place}: {state}, {seconds:.0f} s")
             elif self._last is not None and seconds > _STALLED:
                 self._line.show(f"{self._text(*self._last)}; no progress for {seconds:.0f} s")
 
@@ -84,7 +88,8 @@ class Progress:
 
     def _text(self, target: str, domains: int) -> str:
         seconds = max(self._clock() - self._target_started, QUIET_FOR)
-        parts = [count(domains, "domain"), f"{domains / seconds:,.0f}/s"]
+        rate = round(domains / seconds)
+        parts = [count(domains, "domain"), f"{rate:,}/s" if rate else ""]
         done, total = self._files
         if total is not None:
             parts.insert(0, f"{done:,} of {count(total, 'file')}")
