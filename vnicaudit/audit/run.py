@@ -23,7 +23,7 @@ from vnicaudit.audit.reading.targets import Target, expanded_targets, unique_tar
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import ItemWork, Product
 from vnicaudit.base.identifiers import bare_uuid
-from vnicaudit.base.waiting import is_input_awaited, standard_input
+from vnicaudit.base.waiting import is_input_awaited, is_pipe, standard_input
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.host import Host, HostConfig
@@ -108,7 +108,7 @@ class AuditRun:
         self._chosen = ServerSelection(self._options.servers, remember=others)
         for number, target in enumerate(targets):
             if target not in machines and target not in clouds:
-                self._note_stdin(target, targets[number:])
+                self._note_pipe(target, targets[number + 1 :])
                 yield from self._with_progress(target, self._products_of(target))
         if clouds:
             yield from self._clouds(clouds, machines)
@@ -142,13 +142,15 @@ class AuditRun:
         if self._progress is not None:
             self._progress.waits_for(target.name, live.index(target) + 1, len(live))
 
-    def _note_stdin(self, target: Target, rest: list[Target]) -> None:
-        """Show that standard input is awaited. A thread does that, beside which no process must
-        be forked: not where files follow."""
-        if self._progress is None or target.kind != "stdin" or self._stdin is not None:
+    def _note_pipe(self, target: Target, later: list[Target]) -> None:
+        """Show that a pipe is awaited. A thread does that, beside which no process must be forked:
+        not where files follow."""
+        if self._progress is None or any(one.kind == "path" for one in later):
             return
-        if is_input_awaited() and not any(one.kind == "path" for one in rest):
+        if target.kind == "stdin" and self._stdin is None and is_input_awaited():
             self._progress.waits_for(STANDARD_INPUT, 1, 1)
+        elif target.kind == "path" and is_pipe(target.name):
+            self._progress.waits_for(target.name, 1, 1)
 
     def _counted(self, product: Product) -> Product:
         self._totals.add(product)

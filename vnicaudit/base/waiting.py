@@ -63,8 +63,16 @@ def sleep(seconds: float) -> None:
 def is_input_awaited() -> bool:
     """True where standard input is a pipe or a socket: it may be long before its end comes."""
     try:
-        mode = os.fstat(sys.stdin.fileno()).st_mode if sys.stdin is not None else 0
+        return sys.stdin is not None and is_pipe(sys.stdin.fileno())
     except (OSError, ValueError):  # it stands for standard input, and is in memory
+        return False
+
+
+def is_pipe(place: int | str) -> bool:
+    """True where a descriptor or path is one of a pipe or a socket."""
+    try:
+        mode = os.stat(place).st_mode
+    except (OSError, ValueError):
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 

@@ -203,6 +203,18 @@ def test_a_pipe_is_waited_for_unless_files_follow(
         assert progress.names == ["standard input: 1", f"{targets[0]}: 1"]
 
 
+def test_a_named_pipe_is_waited_for() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"<domain type='kvm'><name>a</name></domain>")
+    os.close(writing)
+    progress, name = Waits(), f"/dev/fd/{reading}"
+    try:
+        assert list(AuditRun(work(), RunOptions(jobs=1), progress).items([name]))
+    finally:
+        os.close(reading)
+    assert progress.names == [f"waits for {name} (1 of 1)", f"{name}: 1"]
+
+
 def test_a_log_says_that_standard_input_is_still_open() -> None:
     now = [0.0]
     with redirect_stderr(io.StringIO()) as log:
