@@ -175,6 +175,7 @@ def test_an_assigned_device(address: str, source: str | None) -> None:
         ("hostdev", "><address type='pci' domain='0x0000' bus='0x3b' slot='0x02' function='0x1'/>",
          "0000:3b:02.1"),
         ("hostdev", ">", None),
+        ("hostdev", "><address type='usb' bus='3' device='7'/>", None),
         ("udp", " address='127.0.0.1' port='11115'><local address='127.0.0.1' port='11116'/>",
          "127.0.0.1:11115"),
         ("mcast", " address='230.0.0.1' port='5558'>", "230.0.0.1:5558"),

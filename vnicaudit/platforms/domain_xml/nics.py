@@ -253,7 +253,10 @@ def hostdev_nic(element: XmlElement, index: int, location: Location) -> Nic:
 
 
 def _assigned_device(address: XmlElement | None) -> str | None:
-    if address is None:
+    """``0000:03:00.1``; None where it is on no PCI bus: a USB device has a bus as well."""
+    if address is None or address.get("type", "pci") != "pci":
+        return None
+    if address.get("bus") is None and address.get("slot") is None:
         return None
     return _pci_name([address.get(name, "0x0") for name in _PCI_ATTRIBUTES])
 
