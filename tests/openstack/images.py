@@ -17,8 +17,16 @@ from tests.rig.images import guest_image
 FLAVORS = {"m1": 1, "m2": 2}
 """Flavors of 256 MiB -> vCPUs."""
 FIRST_PROGRAM = TESTBED / "nics.sh"
-# The kernel's command line: what guests say goes to the console Nova reads.
-_COMMAND_LINE = " ".join((*QUICK["x86_64"], "rig.noagent", f"rdinit=/{FIRST_PROGRAM.name}"))
+# The kernel's command line: what guests say goes to the console Nova reads. Of a value of an image
+# Nova keeps 255 characters (system_metadata), and the list of calls would take half of them.
+_COMMAND_LINE = " ".join(
+    (
+        *(word for word in QUICK["x86_64"] if not word.startswith("initcall_blacklist=")),
+        "rig.noagent", f"rdinit=/{FIRST_PROGRAM.name}",
+    )
+)  # fmt: skip
+if len(_COMMAND_LINE) > 255:
+    raise AssertionError(_COMMAND_LINE)
 # Nobody hears the power button.
 _NO_GUEST = {"os_shutdown_timeout": "1"}
 
