@@ -42,12 +42,12 @@ patiently() {
         seconds=$((seconds + 1))
         printf '\r... %s s' "$seconds" >&2
     done) &
-    ticker=$! code=0
-    "$@" || code=$?
+    ticker=$! status=0
+    "$@" || status=$?
     kill "$ticker" 2>/dev/null || true
     wait "$ticker" 2>/dev/null || true
     printf '\r\033[K' >&2
-    return "$code"
+    return "$status"
 }
 
 # packages FILE: install what scripts/packages/FILE.apt or FILE.dnf lists and is missing

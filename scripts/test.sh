@@ -89,11 +89,12 @@ made() {
    $(($(date +%s) - $1)) s:$2"
 }
 
-# tox_run ARGUMENT...: what is installed is told where that fails
+# tox_run ARGUMENT...: what is installed is told where that fails; a terminal sees for how long it
+# has been running
 tox_run() {
     number=$((number + 1))
     how=$1; shift
-    "$bin/tox" "$how" -q --no-list-dependencies \
+    patiently "$bin/tox" "$how" -q --no-list-dependencies \
         --result-json "$VNICAUDIT_TEST_FAILURES/$number.json" "$@"
 }
 
