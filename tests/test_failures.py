@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -173,3 +174,19 @@ def test_the_script_ends_with_what_failed(tmp_path: Path, code: int, made: int) 
     well = "All suites that could run here passed.\n"
     assert last.partition("s: tests\n")[2] == (told if code else well), ended.stdout + ended.stderr
     assert ended.returncode == code
+
+
+def test_a_command_that_a_terminal_waits_for_leaves_the_exit_code_of_the_script_alone() -> None:
+    """``patiently`` counts seconds beside it; the variables of the script that uses it are not its
+    own."""
+    text = (ROOT / "scripts/setup.sh").read_text("utf-8")
+    function = text[text.index("patiently() {") :].partition("\n}\n")[0] + "\n}\n"
+    script = f"set -eu\n{function}code=5\npatiently true\npatiently false || echo wrong $?\n"
+    script += 'echo "code $code"\n'
+    ours, its = pty.openpty()
+    ran = subprocess.run(
+        ["/bin/sh", "-c", script], stdout=subprocess.PIPE, stderr=its, text=True, check=True
+    )
+    os.close(its)
+    os.close(ours)
+    assert ran.stdout == "wrong 1\ncode 5\n"
