@@ -106,7 +106,7 @@ def test_a_file_is_one_word_and_no_option(name: str) -> None:
 
 
 def test_the_command_that_follows_a_plan_can_be_copied(tmp_path: Path) -> None:
-    (tmp_path / "a.xml").write_text(_NOVA.format(uuid="x"))
+    (tmp_path / "a.xml").write_text(E1000)
     options = ("--include-unsafe", "-o", "$(touch pwned).json")
     result = inside("plan", "a.xml", *options, cwd=tmp_path)
     assert "next: vnicaudit apply '$(touch pwned).json'" in result.stderr
