@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, func, select, upd
 
 from vnicaudit.history.bulk import set_by_id
 from vnicaudit.history.known import CHANGES, chunks, nics_with
+from vnicaudit.history.matching import grouped
 from vnicaudit.history.rows import NicKey, nic_key
 from vnicaudit.history.tables import finding, nic
 
@@ -48,27 +49,27 @@ class Origins:
 
     def findings(self, keys: Sequence[bytes]) -> dict[bytes, list[EarlierInterval]]:
         """Intervals of findings that earlier audits began, oldest first, by fingerprint."""
-        before: dict[bytes, list[EarlierInterval]] = {}
         f = finding.c
         columns = (f.fingerprint, f.host, f.closed, f.closed_as, f.first_seen, f.reopened)
         query = select(*columns).where(f.opened < self._audit).order_by(f.id)
-        for some in chunks(keys):
-            for key, *values in self._connection.execute(query.where(f.fingerprint.in_(some))):
-                before.setdefault(bytes(key), []).append(EarlierInterval(*values))
-        return before
+        return grouped(
+            (bytes(key), EarlierInterval(*values))
+            for some in chunks(keys)
+            for key, *values in self._connection.execute(query.where(f.fingerprint.in_(some)))
+        )
 
     def nics(self, keys: Collection[NicKey]) -> dict[NicKey, list[EarlierInterval]]:
         """Intervals of NICs that earlier audits began, oldest first."""
-        before: dict[NicKey, list[EarlierInterval]] = {}
         if self.no_nics:
-            return before
+            return {}
         n = nic.c
         columns = (n.uuid, n.domain, n.mac, n.host, n.closed, n.closed_as, n.first_seen)
         query = select(*columns).where(n.opened < self._audit).order_by(n.id)
-        for some in nics_with(keys):
-            for uuid, domain, mac, *values in self._connection.execute(query.where(some)):
-                before.setdefault(nic_key(uuid, domain, mac), []).append(EarlierInterval(*values))
-        return before
+        return grouped(
+            (nic_key(uuid, domain, mac), EarlierInterval(*values))
+            for some in nics_with(keys)
+            for uuid, domain, mac, *values in self._connection.execute(query.where(some))
+        )
 
     def origin(self, host: int, intervals: Sequence[EarlierInterval]) -> Origin:
         """Of something that was not open on this host, or, of a NIC, had fewer of its like."""

@@ -15,6 +15,7 @@ from vnicaudit.bench.judging.effect import is_share
 from vnicaudit.bench.metrics import Metric
 from vnicaudit.model.measurement import End, Sample
 
+_ENDS: tuple[End, ...] = ("target", "peer")
 _MUCH = 0.5
 """Threads for each CPU: with so many more, each program gets a third less of a CPU, or still
 less."""
@@ -47,8 +48,7 @@ class Busier(NamedTuple):
 def busier(first: Sequence[Sample], second: Sequence[Sample]) -> Busier | None:
     """By how much others were busier in the second arm; None where that is not known."""
     found = []
-    ends: tuple[End, ...] = ("target", "peer")
-    for end in ends:
+    for end in _ENDS:
         was, now = (_other_threads(runs, end) for runs in (first, second))
         if was is not None and now is not None:
             found.append(Busier(end, was, now))
@@ -85,8 +85,7 @@ def differs_at_equal_load(
 
 def _is_as_busy(one: Sample, other: Sample) -> bool:
     """True where no fewer threads were beside it at either end; False where that is not known."""
-    ends: tuple[End, ...] = ("target", "peer")
-    pairs = [(_threads_beside(one, end), _threads_beside(other, end)) for end in ends]
+    pairs = [(_threads_beside(one, end), _threads_beside(other, end)) for end in _ENDS]
     known = [(mine, its) for mine, its in pairs if mine is not None or its is not None]
     return bool(known) and all(
         mine is not None and its is not None and mine >= its for mine, its in known

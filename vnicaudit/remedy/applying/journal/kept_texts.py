@@ -67,8 +67,9 @@ class KeptTexts:
         try:
             data = _read(path)
         except OSError as error:
-            if kind == "settled" and wanted is not None and self._is_goal(wanted):
-                return self.get("goal", wanted)
+            if kind == "settled" and wanted is not None:
+                with suppress(KeptError):  # the power may have taken the goal's other name
+                    return self.get("goal", wanted)
             raise KeptError(
                 f"{path}, saved by the run, cannot be read ({error.strerror}): {_mend(by_hand)}"
             ) from None
@@ -78,12 +79,6 @@ class KeptTexts:
                 f"in the journal differs): {_mend(by_hand)}"
             )
         return data
-
-    def _is_goal(self, wanted: str) -> bool:
-        """True where the goal has that digest, of which the power may have taken the other name."""
-        with suppress(KeptError):
-            return bool(self.get("goal", wanted))
-        return False
 
     def has(self, kind: KeptKind) -> bool:
         """True where a text of that kind was kept."""
