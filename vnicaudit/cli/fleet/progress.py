@@ -9,11 +9,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.output.progress_line import ProgressLine
+from vnicaudit.cli.output.progress_line import STALLED, ProgressLine
 from vnicaudit.model.fleet import FailureKind, HostStatus
-
-_STALLED = 2.0
-"""Seconds without another host after which that is told."""
 
 
 class HostDone(Protocol):
@@ -64,7 +61,7 @@ class FleetProgress:
         with self._lock:
             now = self._clock()
             seconds = now - self._last
-            if self._reading and seconds > _STALLED and self._line.is_due:
+            if self._reading and seconds > STALLED and self._line.is_due:
                 self._line.show(f"{self.text(now)}; no progress for {seconds:.0f} s")
 
     def __call__(self, host: HostDone) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vnicaudit.audit.progress import STANDARD_INPUT
 from vnicaudit.base.wording import count
-from vnicaudit.cli.output.progress_line import ProgressLine
+from vnicaudit.cli.output.progress_line import STALLED, ProgressLine
 from vnicaudit.cli.output.stderr import QUIET_FOR, time_left
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 _IN_FILES = ("path", "stdin", "together")
 """Kinds of targets that are no live connection."""
-_STALLED = 2.0
-"""Seconds without anything new after which that is told."""
 
 
 class Progress:
@@ -69,7 +67,7 @@ class Progress:
                 awaits_end = self._waiting == STANDARD_INPUT
                 state = "waiting for its end" if awaits_end else "no answer yet"
                 self._line.show(f"{self._waiting}{self._place}: {state}, {seconds:.0f} s")
-            elif self._last is not None and seconds > _STALLED:
+            elif self._last is not None and seconds > STALLED:
                 self._line.show(f"{self._text(*self._last)}; no progress for {seconds:.0f} s")
 
     def read_files(self, done: int, total: int | None) -> None:

@@ -11,6 +11,8 @@ from vnicaudit.cli.output.stderr import EVERY, QUIET_FOR, Rewritten, is_terminal
 
 LONG = 30.0
 """Seconds of work after which progress is told where no terminal is."""
+STALLED = 2.0
+"""Seconds in which nothing comes, or one thing lasts, after which that is told."""
 _SELDOM = 300.0
 """Seconds between two lines there, at most."""
 

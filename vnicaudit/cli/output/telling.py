@@ -6,11 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from vnicaudit.cli.output.progress_line import ProgressLine
+from vnicaudit.cli.output.progress_line import STALLED, ProgressLine
 from vnicaudit.cli.output.stderr import RunPace, is_outcome, tell
-
-_STALLED = 2.0
-"""Seconds after which it is told for how long one thing takes."""
 
 
 class RunTelling:
@@ -67,7 +64,7 @@ class RunningStates:
                 return
             name, (state, since) = next(iter(self._states.items()))
             seconds = self._clock() - since
-            if seconds > _STALLED:
+            if seconds > STALLED:
                 more = f" ({len(self._states)} in progress)" if len(self._states) > 1 else ""
                 self._line.show(f"{name}: {state}: {seconds:.0f} s{more}")
 
