@@ -46,6 +46,11 @@ class Source(NamedTuple):
         return self.file or self.domain.name or self.domain.uuid or ""
 
     @property
+    def line(self) -> int | None:
+        """Line of the file on which the definition begins; None where it is in no file."""
+        return None if self.file is None else self.domain.location.line
+
+    @property
     def alone(self) -> bool:
         """True if ``text`` is this definition and no other."""
         return bool(self.text) and self.domain.location.xpath == "/domain"
