@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-STANDARD_INPUT = "standard input"
-"""The target ``-``, as it is called in messages."""
-
 
 class RunProgress(Protocol):
     """Is told how far a run is."""
@@ -17,6 +14,9 @@ class RunProgress(Protocol):
 
     def waits_for(self, target: str, number: int, total: int) -> None:
         """A live target, or standard input, is read from now on, the ``number``-th of so many."""
+
+    def waits_no_more(self) -> None:
+        """All of a pipe was read: processes may be forked from now on."""
 
     def read_files(self, done: int, total: int | None) -> None:
         """So many files of a target were read; ``total`` None: nobody counted them."""

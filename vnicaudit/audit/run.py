@@ -13,21 +13,22 @@ from vnicaudit.audit.accepting.suppressions import Usage
 from vnicaudit.audit.file_findings import with_files_apart
 from vnicaudit.audit.judging.macs import MacTable, left_out_note
 from vnicaudit.audit.pool import Batch, Job, default_jobs, run_files
-from vnicaudit.audit.progress import STANDARD_INPUT, RunProgress
+from vnicaudit.audit.progress import RunProgress
 from vnicaudit.audit.reading.chosen_servers import ServerSelection
 from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.files import Item, read_stream
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
-from vnicaudit.audit.reading.targets import Target, expanded_targets, unique_targets
+from vnicaudit.audit.reading.targets import Target, awaited_pipe, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import ItemWork, Product
 from vnicaudit.base.identifiers import bare_uuid
-from vnicaudit.base.waiting import is_input_awaited, is_pipe, standard_input
+from vnicaudit.base.waiting import standard_input
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.live import LiveDomain
+from vnicaudit.model.names import STANDARD_INPUT
 from vnicaudit.model.report import (
     Audited,
     NotJudged,
@@ -106,10 +107,9 @@ class AuditRun:
         self._cloud = bool(clouds)
         others = len(targets) > len(clouds)
         self._chosen = ServerSelection(self._options.servers, remember=others)
-        for number, target in enumerate(targets):
+        for target in targets:
             if target not in machines and target not in clouds:
-                self._note_pipe(target, targets[number + 1 :])
-                yield from self._with_progress(target, self._products_of(target))
+                yield from self._with_waiting(target)
         if clouds:
             yield from self._clouds(clouds, machines)
         self._ahead = [target for target in machines if self._waits(target)]
@@ -142,15 +142,17 @@ class AuditRun:
         if self._progress is not None:
             self._progress.waits_for(target.name, live.index(target) + 1, len(live))
 
-    def _note_pipe(self, target: Target, later: list[Target]) -> None:
-        """Show that a pipe is awaited. A thread does that, beside which no process must be forked:
-        not where files follow."""
-        if self._progress is None or any(one.kind == "path" for one in later):
+    def _with_waiting(self, target: Target) -> Iterator[Product]:
+        """The products of a target that is not live. While a pipe is read, that is shown; a thread
+        does that, beside which no process must be forked."""
+        products = self._with_progress(target, self._products_of(target))
+        pipe = "" if target.kind == "stdin" and self._stdin else awaited_pipe(target)
+        if self._progress is None or not pipe:
+            yield from products
             return
-        if target.kind == "stdin" and self._stdin is None and is_input_awaited():
-            self._progress.waits_for(STANDARD_INPUT, 1, 1)
-        elif target.kind == "path" and is_pipe(target.name):
-            self._progress.waits_for(target.name, 1, 1)
+        self._progress.waits_for(pipe, 1, 1)
+        yield from products
+        self._progress.waits_no_more()
 
     def _counted(self, product: Product) -> Product:
         self._totals.add(product)

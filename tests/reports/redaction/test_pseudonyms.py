@@ -69,6 +69,7 @@ def test_an_address_of_every_machine_stays(text: str) -> None:
         ("qemu:///system", "qemu:///system"),
         ("test:///default", "test:///default"),
         ("-", "-"),
+        ("standard input", "standard input"),
         ("/proc", "/proc"),
         ("/etc/libvirt/qemu", "/etc/libvirt/qemu"),
         ("/etc/nova/nova.conf", "/etc/nova/nova.conf"),

@@ -181,7 +181,7 @@ def fix(
     )
     for one in found:
         report.take(one)
-    data = _stdin() if len(names) < len(targets) else None
+    data = _stdin(quiet=fixing.quiet) if len(names) < len(targets) else None
     if data is not None:
         report.take(fix_text(data, "-", work, writer, include_unsafe=fixing.include_unsafe))
     return msgspec.structs.replace(report.end(), stdin=data)
@@ -300,9 +300,13 @@ def _note(text: str) -> None:
     tell(message(text))
 
 
-def _stdin() -> bytes | None:
+def _stdin(*, quiet: bool) -> bytes | None:
     """Standard input, read once; None where it is closed, which the audit says."""
     from vnicaudit.audit.reading.files import MAX_BYTES
+    from vnicaudit.cli.output.progress import awaited_input
 
     stream = standard_input()
-    return None if stream is None else stream.read(MAX_BYTES + 1)
+    if stream is None:
+        return None
+    with awaited_input(quiet=quiet):
+        return stream.read(MAX_BYTES + 1)

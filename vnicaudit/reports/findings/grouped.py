@@ -12,6 +12,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.model.finding import Finding, Severity
+from vnicaudit.model.names import file_title
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited
 from vnicaudit.reports.findings.equal_findings import MANY_NAMES, NAMES, EqualFindings, FindingWords
@@ -140,7 +141,7 @@ class Groups:
         if self._by != "domain":
             return _GroupKey(self._shared(audited))
         place = audited.findings[0].location
-        where = place.file or audited.target
+        where = file_title(place.file or audited.target)
         line = place.line if audited.scope == "domain" else None
         return _GroupKey(audited.subject, where, line or 0)
 
