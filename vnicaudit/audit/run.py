@@ -13,7 +13,7 @@ from vnicaudit.audit.accepting.suppressions import Usage
 from vnicaudit.audit.file_findings import with_files_apart
 from vnicaudit.audit.judging.macs import MacTable, left_out_note
 from vnicaudit.audit.pool import Batch, Job, default_jobs, run_files
-from vnicaudit.audit.progress import RunProgress
+from vnicaudit.audit.progress import FileCount, RunProgress
 from vnicaudit.audit.reading.chosen_servers import ServerSelection
 from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.files import Item, read_stream
@@ -239,29 +239,18 @@ class AuditRun:
         jobs = self._options.jobs or default_jobs()
         explicit = named and not selection.skip_unrecognised
         job = Job(self._work, top, self._cloud)
-        total, done = self._number_of_files(top), 0
+        files, done = FileCount(top, selection, self._seen_files, self._progress), 0
+        files.begin()
         for batch in run_files(paths(), job, explicit=explicit, jobs=jobs):
             self._account(batch, top, tally)
             done += batch.files
-            if self._progress is not None:
-                total = total or self._number_of_files(top, done)
-                self._progress.read_files(done, total)
+            files.read(done)
             yield from batch.products
         whole = self._seen_files.passed == passed and selection.changed is None
         if tally.is_empty and whole and not named:
             kinds = ", ".join(kind.name for kind in self._work.platforms.files)
             tally.notes.append(f"nothing in it is recognised; looked for: {kinds}")
         tally.passed_over = tally.is_empty and whole and named
-
-    def _number_of_files(self, top: str, done: int = 0) -> int | None:
-        """How many files a target has, of which so many are ``done``, where somebody wants to know;
-        None: not counted."""
-        selection = self._options.selection
-        if self._progress is None or not self._progress.is_shown or selection.changed is not None:
-            return None
-        if done and self._seen_files.several:
-            return None  # those that are read now count as seen
-        return self._seen_files.number_unread(top, selection)
 
     def _account(self, batch: Batch, top: str, tally: TargetCounts) -> None:
         tally.domains += batch.domains

@@ -22,6 +22,7 @@ from tests.remedy.works import work
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.run import AuditRun
+from vnicaudit.cli.audit.fixing_line import FixingLine
 from vnicaudit.cli.output.progress import Progress
 
 _CLOUDS = """\
@@ -184,6 +185,18 @@ class Waits(Progress):
         self.names.append(f"{target}: {domains}")
 
 
+def test_files_that_are_fixed_are_counted() -> None:
+    now = [0.0]
+    with redirect_stderr(Terminal()) as terminal:
+        line = FixingLine(3, writes=True, enabled=True, clock=lambda: now[0])
+        for second in (0.5, 2, 3):
+            now[0] = second
+            with line.next_file():
+                pass
+            line.show()
+    assert lines(terminal) == ["Fixing: 2 of 3 files", "Fixing: 3 of 3 files"]
+
+
 @pytest.mark.parametrize("is_last", [True, False])
 def test_a_pipe_is_waited_for(
     is_last: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -199,9 +212,9 @@ def test_a_pipe_is_waited_for(
         monkeypatch.setattr(sys, "stdin", pipe)
         run = AuditRun(work(), RunOptions(jobs=1), progress)
         assert list(run.items(targets if is_last else targets[::-1]))
-    file = [f"{targets[0]}: 1"]
-    pipe = ["waits for standard input (1 of 1)", "standard input: 1", "waits no more"]
-    assert progress.names == (file + pipe if is_last else pipe + file)
+    from_file = [f"{tmp_path / 'b.xml'}: 1"]
+    from_pipe = ["waits for standard input (1 of 1)", "standard input: 1", "waits no more"]
+    assert progress.names == (from_file + from_pipe if is_last else from_pipe + from_file)
 
 
 def test_a_named_pipe_is_waited_for() -> None:

@@ -62,20 +62,23 @@ def sources(
     platforms: Platforms,
     seen_files: SeenFiles,
     is_of_use: IsOfUse = lambda _item: False,
+    on_files: Callable[[int], None] = lambda _number: None,
 ) -> Iterator[Source | ReadError | NotJudged]:
     """Every domain of a target, without ``seen_files``: those that were read in another.
     ``is_of_use``: takes what stands in a file instead of a domain, and says whether it is good for
-    something. Raises UsageError for a target whose NICs cannot be changed."""
+    something; ``on_files``: is told how many files were read. Raises UsageError for a target whose
+    NICs cannot be changed."""
     kind = platforms.kind_of(target)
     if kind is not None and kind.definitions is not None:
         yield from live_sources(target.name, kind.definitions(target.name, options.live))
     elif target.kind == "path":
         named = not os.path.isdir(target.name)
-        for path in seen_files.unread(target.name, options.selection):
+        for number, path in enumerate(seen_files.unread(target.name, options.selection), 1):
             if isinstance(path, ReadError):
                 yield path
             else:
                 yield from _file(path, target.name, platforms.files, is_of_use, named=named)
+            on_files(number)
     else:
         raise UsageError("standard input cannot be changed: name a file or a libvirt URI")
 
