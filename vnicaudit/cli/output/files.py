@@ -91,7 +91,12 @@ class ReportOutput:
 READ_BY_OTHERS = frozenset({"prometheus"})
 """Formats for a program of another user: node_exporter, which is seldom root."""
 _BY_SUFFIX = {"xml": "junit", "md": "markdown", "txt": "text", "prom": "prometheus", "htm": "html"}
-_OF_OTHERS = frozenset({"html", "yaml", "yml", "pdf", "xls", "xlsx", "ods", "jsonl"})
+_OF_OTHERS = frozenset(
+    {
+        "csv", "html", "json", "jsonl", "junit", "markdown", "ods", "parquet", "pdf", "prometheus",
+        "sarif", "text", "xls", "xlsx", "yaml", "yml",
+    }
+)  # fmt: skip
 """Suffixes of formats that there are elsewhere: text in such a file would be taken for broken."""
 
 
@@ -112,13 +117,22 @@ def formats_of(
 def format_of(place: str, known: tuple[str, ...]) -> str:
     """The format that a suffix stands for; empty: it stands for none. Raises UsageError for a
     suffix of a format that there is not."""
-    _name, dot, suffix = os.path.basename(place).lower().rpartition(".")
-    suffix = _BY_SUFFIX.get(suffix, suffix) if dot else ""
-    if suffix in known:
-        return suffix
-    if suffix in _OF_OTHERS:
+    if is_of_another_format(place, known):
         raise which_format(place, known)
-    return ""
+    name = _format_name(place)
+    return name if name in known else ""
+
+
+def is_of_another_format(place: str, known: tuple[str, ...]) -> bool:
+    """True where the suffix stands for a format that is not known here."""
+    name = _format_name(place)
+    return name in _OF_OTHERS and name not in known
+
+
+def _format_name(place: str) -> str:
+    """The suffix, as the format is called that it stands for; empty: there is none."""
+    _name, dot, suffix = os.path.basename(place).lower().rpartition(".")
+    return _BY_SUFFIX.get(suffix, suffix) if dot else ""
 
 
 def which_format(place: str, known: tuple[str, ...]) -> UsageError:
