@@ -45,6 +45,8 @@ class ExplainWork(NicsAlone):
         """True once the domain that was asked for was read."""
         self.names: set[str] = set()
         """Names of domains, the first of them, where one was asked for."""
+        self.macs: set[str] = set()
+        """MAC addresses of the NICs among which one is wanted, the first of them."""
 
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
         """Explain the NICs of this domain that are wanted."""
@@ -52,6 +54,8 @@ class ExplainWork(NicsAlone):
             self.names.add(domain.name)
         if self._domain is None or self._domain in _names(domain):
             self.has_domain = True
+            if len(self.macs) < _NAMES:
+                self.macs.update(nic.mac for nic in domain.nics if nic.mac is not None)
             for nic in domain.nics:
                 if self._wanted & {nic.mac, str(nic.index), nic.target_dev}:
                     self.found.append(self._explained(domain, nic, host, target))

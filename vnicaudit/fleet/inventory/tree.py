@@ -9,14 +9,14 @@ from typing import TypeVar
 
 import msgspec
 
-from vnicaudit.base.wording import shortened
+from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.text.yaml_compose import NotYamlError, composed
 from vnicaudit.text.yaml_source import YamlSource
 from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
 
-T = TypeVar("T")
+T = TypeVar("T", bound=msgspec.Struct)
 TreePath = tuple[str | int, ...]
 
 MAX_BYTES = 8 << 20
@@ -30,6 +30,7 @@ _WORDS: KeyedValues[str, bool | None] = {
 _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]{1,400})\]")
 _KEY = re.compile(r"""\s*["']?([\w.-]{1,200})["']?\s*=""")
 _AT = " - at `$"
+_UNKNOWN = re.compile("Object contains unknown field `(.*)`", re.DOTALL)
 _SYNTAX_LINE = re.compile(r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)")
 
 
@@ -56,6 +57,13 @@ class InventoryTree(msgspec.Struct, frozen=True):
             return converted(value, kind)
         except msgspec.ValidationError as error:
             reason, _at, place = str(error).partition(_AT)
+            strange = _UNKNOWN.fullmatch(reason)
+            if strange and not place:
+                known = [field.encode_name for field in msgspec.structs.fields(kind)]
+                hint = close_to(strange[1], known)
+                raise self.error(
+                    (*path, strange[1]), f"unknown key {shortened(strange[1])!r}{hint}"
+                ) from None
             key = place.rstrip("`").strip(".").partition("[")[0].partition(".")[0]
             name = f"{key}: " if key else ""
             raise self.error((*path, key), f"{name}{reason}") from None
