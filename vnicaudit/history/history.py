@@ -133,9 +133,7 @@ class History:
 
         return tuple(measured_gains(self.database))
 
-    def last_readings(
-        self, hosts: Collection[str], fingerprints: Collection[str]
-    ) -> LastReadings:
+    def last_readings(self, hosts: Collection[str], fingerprints: Collection[str]) -> LastReadings:
         """The last readings of these hosts, and what is open of these findings."""
         from vnicaudit.history.last_readings import last_readings
 
