@@ -117,6 +117,7 @@ def test_a_fleet_is_planned_applied_canaries_first_and_taken_back(
     done = inside(*applying(tmp_path, plan, "state", "--batch", "4"))
     assert done.returncode == 0, done.stderr
     assert models(hosts) == {"virtio"}
+    assert "The history" not in done.stderr  # there is none
     assert [host.lock_text() for host in hosts] == [""] * 3
     order = re.findall(r"^\[\d/6.*\] (\S+): applied", done.stderr, re.MULTILINE)
     assert order[:2] == ["h0-d0", "h1-d0"]  # one of lab, one of prod, then batches

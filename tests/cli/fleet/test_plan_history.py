@@ -171,7 +171,7 @@ def unread(path: Path) -> None:
         (older, "it has schema 1", 2),
         (Path.mkdir, "not a regular file", 2),
         (cut, "malformed", 2),
-        (unread, "no audit of these hosts is stored in the history", 0),
+        (unread, "it has no audit of these hosts", 0),
     ],
 )
 def test_a_history_that_is_of_no_use_is_told_and_in_the_way_only_if_it_was_named(

@@ -35,7 +35,8 @@ def tell_next_audit(
     changed = {unit.target for unit in run.steps if unit.outcome == "applied"}
     if not (changed and _exists(history)):
         return
-    limit = inventory.limit or _few([host.name for host in hosts if host.uri in changed])
+    names = [host.name for host in hosts if host.uri in changed]
+    limit = inventory.limit or ("" if len(names) == len(hosts) else _few(names))
     words = f"fleet audit{inventory_words(inventory, limit)}{named_history()}"
     following = command(words, state_folder(history.state))
     tell(safe(f"The history has what was fixed as open until the next audit: {following}"))

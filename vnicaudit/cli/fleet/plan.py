@@ -128,7 +128,7 @@ def command(options: FleetPlanOptions, wiring: Wiring) -> int:
     for note in () if quiet else inventory_notes(chosen):
         tell(safe(f"Note: {note}"))
     hosts = _hosts_by_uri(chosen.hosts, platforms)
-    at_hand = HistoryAtHand(_history(options), quiet=quiet or options.plan_file == "-")
+    at_hand = HistoryAtHand(_history(options))
     progress = FleetProgress(len(hosts), enabled=not quiet)
     wanted = PlanOptions(
         domains=frozenset(options.domains),
@@ -153,6 +153,8 @@ def command(options: FleetPlanOptions, wiring: Wiring) -> int:
     print_plan(plan, options.plan_file, options.group_by, options.output,
                lambda path: command_on(f"fleet apply {path}{more}", state),
                history=history)  # fmt: skip
+    if at_hand.missing and not quiet:
+        tell(safe(f"Note: the plan says nothing of earlier audits: {at_hand.missing}"))
     if not quiet:
         tell(progress.summary())
     return TargetError.exit_code if plan.errors else 0

@@ -7,8 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from vnicaudit.cli.options.history import HistoryOptions
-from vnicaudit.cli.output.stderr import tell
-from vnicaudit.errors import HistoryError, MissingExtraError, UsageError
+from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.model.last_readings import (
     NO_HISTORY,
     LastReadings,
@@ -16,7 +15,6 @@ from vnicaudit.model.last_readings import (
     StepHistory,
     UnreadHost,
 )
-from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
     from vnicaudit.fleet.ranking.estimates import Estimates
@@ -26,42 +24,28 @@ if TYPE_CHECKING:
 
 
 class HistoryAtHand:
-    """The history that a plan is made with."""
+    """The history that a plan is made with. ``missing``: why it adds nothing; empty: it can."""
 
-    def __init__(self, options: HistoryOptions, *, quiet: bool) -> None:
-        """Raises UsageError where one was named and cannot be opened; says so where it is another,
-        unless ``quiet``."""
-        self._place = options.place
-        self._quiet = quiet
-        self._is_there = True
-        self._ask(options)
-
-    def _ask(self, options: HistoryOptions) -> None:
+    def __init__(self, options: HistoryOptions) -> None:
+        """Raises UsageError where one was named and cannot be opened."""
         from vnicaudit.history.history import history_beside
 
+        self._place = options.place
+        self.missing = ""
         try:
             with history_beside(self._place):
                 pass
-        except MissingExtraError as error:
-            if options.is_named:
-                raise
-            self._do_without(error)
         except (UsageError, HistoryError) as error:
             if options.is_named:
                 raise UsageError(str(error)) from None
-            self._do_without(error)
-
-    def _do_without(self, reason: Exception | str) -> None:
-        self._is_there = False
-        if not self._quiet:
-            tell(safe(f"Note: the plan says nothing of earlier audits: {reason}"))
+            self.missing = str(error)
 
     def of(
         self, plan: Plan, hosts: Mapping[str, InventoryHost], unread: Collection[str]
     ) -> PlanHistory:
         """What is known of a plan. ``hosts``: by URI; ``unread``: URIs of those that could not be
         read."""
-        if not self._is_there:
+        if self.missing:
             return NO_HISTORY
         from vnicaudit.fleet.ranking.estimates import Estimates
         from vnicaudit.history.history import history_beside
@@ -72,11 +56,10 @@ class HistoryAtHand:
             with history_beside(self._place) as history:
                 known, gains = history.last_readings(names, marks), history.gains()
         except (UsageError, HistoryError) as error:
-            self._do_without(error)
+            self.missing = str(error)
             return NO_HISTORY
         if not known.hosts:
-            label = self._place.label
-            self._do_without(f"no audit of these hosts is stored in the history {label}")
+            self.missing = f"history {self._place.label}: it has no audit of these hosts"
         return plan_history(plan, hosts, unread, known, Estimates(gains))
 
 
