@@ -14,7 +14,7 @@ from vnicaudit.history.tables import audit, basis_rule, finding, host, reading
 from vnicaudit.model.last_readings import LastReading, LastReadings, OpenMark
 
 
-class _Host(NamedTuple):
+class _ReadHost(NamedTuple):
     """``basis``: that of the reading; None where it was not of the whole host."""
 
     name: str
@@ -24,7 +24,7 @@ class _Host(NamedTuple):
     basis: int | None
 
 
-class _Open(NamedTuple):
+class _OpenFinding(NamedTuple):
     host: int
     mark: bytes
     first_seen: int
@@ -39,7 +39,7 @@ def last_readings(
     read = dict(_hosts(connection, hosts))
     wanted = {fingerprint_bytes(one): one for one in fingerprints}
     counts: Counter[int] = Counter()
-    found: dict[bytes, _Open] = {}
+    found: dict[bytes, _OpenFinding] = {}
     for numbers in chunks(sorted(read)):
         for one in _open(connection, finding.c.host.in_(numbers)):
             counts[one.host] += not one.accepted
@@ -55,7 +55,7 @@ def last_readings(
     )
 
 
-def _hosts(connection: Connection, names: Collection[str]) -> Iterator[tuple[int, _Host]]:
+def _hosts(connection: Connection, names: Collection[str]) -> Iterator[tuple[int, _ReadHost]]:
     """Those that were ever read, by number."""
     h, r = host.c, reading.c
     query = (
@@ -66,14 +66,14 @@ def _hosts(connection: Connection, names: Collection[str]) -> Iterator[tuple[int
     for some in chunks(sorted(names)):
         for row in connection.execute(query.where(h.name.in_(some))):
             number, name, at, domains, nics, basis, read, whole = row
-            yield number, _Host(name, at, domains, nics, basis if read == whole else None)
+            yield number, _ReadHost(name, at, domains, nics, basis if read == whole else None)
 
 
-def _open(connection: Connection, condition: ColumnElement[bool]) -> Iterator[_Open]:
+def _open(connection: Connection, condition: ColumnElement[bool]) -> Iterator[_OpenFinding]:
     f = finding.c
     query = select(f.host, f.fingerprint, f.first_seen, f.accepted).where(f.closed.is_(None))
     for number, mark, seen, accepted in connection.execute(query.where(condition)):
-        yield _Open(number, bytes(mark), seen, accepted)
+        yield _OpenFinding(number, bytes(mark), seen, accepted)
 
 
 def _rules(connection: Connection, bases: Collection[int]) -> Mapping[int, frozenset[str]]:
@@ -85,7 +85,7 @@ def _rules(connection: Connection, bases: Collection[int]) -> Mapping[int, froze
     return {number: frozenset(rules) for number, rules in found.items()}
 
 
-def _reading(one: _Host, findings: int, rules: Mapping[int, frozenset[str]]) -> LastReading:
+def _reading(one: _ReadHost, findings: int, rules: Mapping[int, frozenset[str]]) -> LastReading:
     return LastReading(
         host=one.name,
         read_at=time_text(one.read_at),
@@ -96,6 +96,6 @@ def _reading(one: _Host, findings: int, rules: Mapping[int, frozenset[str]]) -> 
     )
 
 
-def _mark(one: _Open, read: Mapping[int, _Host]) -> OpenMark:
+def _mark(one: _OpenFinding, read: Mapping[int, _ReadHost]) -> OpenMark:
     name = read[one.host].name if one.host in read else ""
     return OpenMark(name, time_text(one.first_seen), bool(one.accepted))

@@ -1,4 +1,5 @@
-"""What the last reading of each host left open in the history, and what a plan has to say of it."""
+"""Findings that the last reading of each host left open in the history, and their place in a
+plan."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ class LastReadings(NamedTuple):
 
 
 class StepHistory(NamedTuple):
-    """What is known of the findings of one step. ``new``: how many were not in the last audit of
+    """Facts about the findings of one step. ``new``: how many were not in the last audit of
     the host; ``first_seen``: of the oldest of those that were (UTC, RFC 3339; empty: none was)."""
 
     findings: int
@@ -58,9 +59,9 @@ class UnreadHost(NamedTuple):
 
 
 class PlanHistory(msgspec.Struct, frozen=True):
-    """What the history adds to a plan. ``steps``: by the ids of steps, those of which anything is
-    known. ``open_findings``: open on the hosts that were read, at their last audit; the plan has a
-    step for ``planned`` of them."""
+    """The part of a plan that comes from the history. ``steps``: by the ids of steps, those of
+    which anything is known. ``open_findings``: open on the hosts that were read, at their last
+    audit; the plan has a step for ``planned`` of them."""
 
     steps: Mapping[str, StepHistory] = {}
     unread: tuple[UnreadHost, ...] = ()

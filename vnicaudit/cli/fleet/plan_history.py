@@ -43,8 +43,8 @@ class HistoryAtHand:
     def of(
         self, plan: Plan, hosts: Mapping[str, InventoryHost], unread: Collection[str]
     ) -> PlanHistory:
-        """What is known of a plan. ``hosts``: by URI; ``unread``: URIs of those that could not be
-        read."""
+        """The facts known about a plan. ``hosts``: by URI; ``unread``: URIs of those that could not
+        be read."""
         if self.missing:
             return NO_HISTORY
         from vnicaudit.fleet.ranking.estimates import Estimates
@@ -70,7 +70,7 @@ def plan_history(
     known: LastReadings,
     estimates: Estimates,
 ) -> PlanHistory:
-    """What the last readings of the hosts, and measurements, say of a plan."""
+    """The facts about a plan from the last readings of its hosts, and from measurements."""
     by_step = ((step.id, _of_step(step, hosts, known, estimates)) for step in plan.steps)
     missed = [host.name for uri, host in hosts.items() if uri in unread]
     read = {host.name for uri, host in hosts.items() if uri not in unread}
@@ -86,7 +86,7 @@ def plan_history(
 def _of_step(
     step: Step, hosts: Mapping[str, InventoryHost], known: LastReadings, estimates: Estimates
 ) -> StepHistory | None:
-    """What is known of a step; None: nothing."""
+    """The facts known about a step; None: there are none."""
     host = hosts.get(step.target)
     last = None if host is None else known.hosts.get(host.name)
     rules = frozenset[str]() if last is None else last.rules

@@ -1,5 +1,5 @@
-"""What the history adds to a plan: how old findings are, what was measured, and what is left open
-where no host could be read."""
+"""The part of a plan that comes from the history: how old findings are, measured gains, and what
+is open on hosts that could not be read."""
 
 from __future__ import annotations
 
