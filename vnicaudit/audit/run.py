@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.accepting.suppressions import Usage
+from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.file_findings import with_files_apart
 from vnicaudit.audit.judging.macs import MacTable, left_out_note
 from vnicaudit.audit.pool import Batch, Job, default_jobs, run_files
@@ -85,7 +85,7 @@ class AuditRun:
     def items(self, names: Iterable[str]) -> Iterator[Product]:
         """The products of all targets; what is wrong with the comments of a file is a judgement of
         that file. Raises UsageError for targets that make no sense."""
-        yield from with_files_apart(self._read(names))
+        yield from map(self._counted, with_files_apart(self._read(names)))
 
     def _read(self, names: Iterable[str]) -> Iterator[Product]:
         """The products of all targets. Files come first: worker processes are forked before any
@@ -120,16 +120,16 @@ class AuditRun:
         for target in machines:
             self._note_waiting(target, [*clouds, *machines])
             yield from self._with_progress(target, self._products_of(target))
-        yield from map(self._counted, self._unmatched_servers())
-        yield from map(self._counted, self._work.site(self._nodes))
-        yield from map(self._counted, self._work.shared_macs(self._macs))
+        yield from self._unmatched_servers()
+        yield from self._work.site(self._nodes)
+        yield from self._work.shared_macs(self._macs)
         if self._macs.left_out:
             self._tallies[targets[-1].name].notes.append(left_out_note(self._macs.left_out))
         self.usage |= self._work.usage()
 
     def _with_progress(self, target: Target, products: Iterator[Product]) -> Iterator[Product]:
         for product in products:
-            yield self._counted(product)
+            yield product
             if self._progress is not None:
                 name = STANDARD_INPUT if target.kind == "stdin" else target.name
                 self._progress(name, self._tallies[target.name].domains)
@@ -332,7 +332,7 @@ class AuditRun:
                 self._tallies[target.name].error(ReadError(missing, target.name))
         for name, item in () if seen is None else seen.waiting():
             if (found := self._work.description(item, name)) is not None:
-                yield self._counted(found)
+                yield found
         same = () if seen is None else seen.notes("reported")
         for target_name, note in chain(same, nodes.notes()):
             self._tallies[target_name].notes.append(note)
@@ -342,8 +342,7 @@ class AuditRun:
             if self._chosen.is_left_out(guest.uuid):
                 self._tallies[name].forget(guest)
                 continue
-            product = self._domain(self._joined(guest), _NO_HOST, name)
-            yield self._counted(product)
+            yield self._domain(self._joined(guest), _NO_HOST, name)
 
     def _one_cloud(
         self, target: Target, joined: JoinedServers, seen: SeenObjects | None

@@ -96,6 +96,11 @@ def invalid(problem: str, about: Ref, place: Location, form: Form) -> Finding:
     )  # fmt: skip
 
 
+def is_refused_comment(finding: Finding) -> bool:
+    """True for SUPP003 about a comment, which alone has a line and no place within a document."""
+    return finding.rule == "SUPP003" and finding.location.xpath is None
+
+
 def _finding(
     rule: str, entry: Suppression, about: Ref, message: str, fix: str,
     severity: Severity | None = None,
