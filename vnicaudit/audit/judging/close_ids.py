@@ -12,8 +12,13 @@ _LOOK_ALIKE = str.maketrans("LIO", "110")
 
 def id_hint(word: str, ids: Sequence[str]) -> str:
     """``; did you mean '…'?``, or where rules are listed if no id comes close."""
+    return close_hint(word, ids) or LISTS_RULES
+
+
+def close_hint(word: str, ids: Sequence[str]) -> str:
+    """``; did you mean '…'?``; empty if no id comes close."""
     close = closest_id(word, ids)
-    return f"; did you mean {close!r}?" if close else LISTS_RULES
+    return f"; did you mean {close!r}?" if close else ""
 
 
 def has_known_prefix(word: str, ids: Sequence[str]) -> bool:
