@@ -91,7 +91,8 @@ def invalid(problem: str, about: Ref, place: Location, form: Form) -> Finding:
     return Finding(
         "SUPP003", name, severity, "high",
         f"a suppression in {where} is not valid, and suppresses nothing: {problem}",
-        about, place, OWNER, None, mark, f"Correct it: {_FORMS[form]}. `vnicaudit rules` lists the rules.",
+        about, place, OWNER, None, mark,
+        f"Correct it: {_FORMS[form]}. `vnicaudit rules` lists the rules.",
     )  # fmt: skip
 
 
