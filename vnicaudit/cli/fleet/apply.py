@@ -168,7 +168,7 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
             _print_steps(plan, steps, options)
     tell_reasons(not_done)
     if not steps:
-        return print_no_run(not_done, options.format, options.mode, options)
+        return print_no_run(not_done, context.kinds, options)
     if options.schedule.dry_run:
         units = dry_run_apply(steps, data, context)
         return print_dry_run(units, not_done, options.format, options.mode, options.output)
