@@ -64,16 +64,10 @@ class VdpaDevice(msgspec.Struct, frozen=True):
     path: str | None = None
     driver: str | None = None
     """``vhost_vdpa``, ``virtio_vdpa``; ``""`` when it is bound to none."""
-    parent_bus: str | None = None
-    """``pci``, ``auxiliary``, ``vduse``; None also for a simulator, which has no parent."""
-    parent: str | None = None
-    """``0000:05:00.2``; of VDUSE the name its program gave it."""
     vduse: bool | None = None
     """A program is the device, by VDUSE."""
     shared_memory: bool | None = None
     """The guest's memory must be shared: the device reads it by the address QEMU has it at."""
-    virtqueues: int | None = None
-    """How many it has; sysfs says it of VDUSE only, since Linux 6.4."""
 
 
 def needed_memlock_kib(ram_kib: int, vdpa_count: int) -> int:

@@ -84,7 +84,6 @@ class Image(msgspec.Struct, frozen=True):
     """The id of its project."""
     owner_name: str = ""
     """What that is called; empty: not known."""
-    protected: bool = False
     nova: int | None = None
     """The newest release of Nova (its major number) that it may be for; None: not known."""
     readiness: Readiness = "unknown"
