@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.stale import OWNER, is_refused_comment
-from vnicaudit.audit.progress import STANDARD_INPUT
 from vnicaudit.audit.work import Product
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
+from vnicaudit.model.names import file_title
 from vnicaudit.model.refs import ConfigRef
 from vnicaudit.model.report import Audited
 
@@ -66,7 +66,7 @@ def _is_again(finding: Finding, places: set[Location]) -> bool:
 
 def _of_file(audited: Audited, findings: tuple[Finding, ...]) -> Audited:
     file = findings[0].location.file or audited.target
-    name = STANDARD_INPUT if file == "-" else file
+    name = file_title(file)
     return Audited(audited.target, name, owner=OWNER, scope="config", findings=findings, file=file)
 
 

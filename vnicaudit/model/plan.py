@@ -287,6 +287,10 @@ class NotPlanned(msgspec.Struct, frozen=True):
     """The project's name; empty: unknown."""
     code: NotPlannedCode | Literal[""] = ""
     """``reason`` for machines; empty: the plan is older than codes."""
+    file: str | None = None
+    """The file of its definition, where that is in one."""
+    line: int | None = None
+    """Line of the file on which the definition begins."""
 
     @property
     def text(self) -> str:

@@ -152,7 +152,8 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
 
     if options.elsewhere:
         raise UsageError(_ELSEWHERE)
-    chosen = chosen_hosts(options.inventory, sources_of(LiveOptions(), wiring.platforms()))
+    sources = sources_of(LiveOptions(), wiring.platforms())
+    chosen = chosen_hosts(options.inventory, sources, quiet=options.output.quiet)
     check_hosts(chosen.hosts, wiring)
     data = read_plan(options.plan)
     whole = from_json(data, options.plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
@@ -11,10 +12,11 @@ import msgspec
 
 from vnicaudit.base.waiting import standard_input
 from vnicaudit.cli.options.records import Number, group
+from vnicaudit.cli.output.progress import awaited_input
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.limits import LimitedHosts
 from vnicaudit.fleet.inventory.records import DEFAULT_URI, Inventory
-from vnicaudit.fleet.inventory.sources import Sources, read_inventory
+from vnicaudit.fleet.inventory.sources import STDIN, Sources, read_inventory
 from vnicaudit.fleet.running.host_reading import ReadingLimits
 from vnicaudit.fleet.sampling import AuditSample, SampleOf
 from vnicaudit.model.fleet import InventoryHost
@@ -191,10 +193,13 @@ class ChosenHosts(msgspec.Struct, frozen=True):
     unmatched: tuple[str, ...] = ()
 
 
-def chosen_hosts(options: InventoryOptions, sources: Sources) -> ChosenHosts:
+def chosen_hosts(
+    options: InventoryOptions, sources: Sources, *, quiet: bool = False
+) -> ChosenHosts:
     """Read the inventory and apply the limit. Raises UsageError where no host is left."""
     given = msgspec.structs.replace(sources, stdin=standard_input(), template=options.uri)
-    inventory = read_inventory(options.inventories, given)
+    with awaited_input(quiet=quiet) if STDIN in options.inventories else nullcontext():
+        inventory = read_inventory(options.inventories, given)
     if not options.limit:
         return ChosenHosts(inventory, inventory.hosts)
     limited = LimitedHosts(inventory.hosts, inventory.groups)

@@ -109,7 +109,8 @@ def command(options: FleetPlanOptions, wiring: Wiring) -> int:
 
     platforms = wiring.platforms()
     read = reading_of(options.reading, (), verbose=options.output.verbose)
-    chosen = chosen_hosts(options.inventory, sources_of(read.options.live, platforms))
+    sources = sources_of(read.options.live, platforms)
+    chosen = chosen_hosts(options.inventory, sources, quiet=options.output.quiet)
     check_hosts(chosen.hosts, wiring)
     for note in () if options.output.quiet else inventory_notes(chosen):
         tell(safe(f"Note: {note}"))

@@ -170,7 +170,8 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
 
     judges = Judges(*works_of(options.selected, options.ignored, read, platforms))
     wanted = replace(wanted, policy=read.settings.settings.policy)
-    request = PlanRequest(judges, wiring.adapters(), read.options, wanted, progress)
+    request = PlanRequest(judges, wiring.adapters(), read.options, wanted, progress, None,
+                          progress)  # fmt: skip
     plan = make_plan(targets, platforms.planners, request)
     progress.clear()
     print_plan(plan, options.plan_file, options.group_by, options.output, "apply {}",

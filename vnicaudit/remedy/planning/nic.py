@@ -53,6 +53,8 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
         self.context = context
         self.source = judged.source
         self.target = judged.source.target
+        self.file = judged.source.file
+        self.line = judged.source.line
         self.about = judged.source.domain.ref_of(nic)
 
     @property

@@ -58,6 +58,10 @@ class PlanSubject(ABC, Generic[UnitT]):
     about: NicRef | CloudRef
     project = ""
     """The id of the project it belongs to, of a cloud alone."""
+    file: str | None = None
+    """The file of its definition, where that is in one."""
+    line: int | None = None
+    """Line of the file on which the definition begins."""
 
     def requested_changes(self) -> ProposedChanges:
         """Changes that are asked for, whatever was found: another backend."""
@@ -94,8 +98,9 @@ class PlanSubject(ABC, Generic[UnitT]):
     def not_planned(self, rules: tuple[str, ...], reason: Reason) -> NotPlanned:
         """A record that the findings of these rules are left as they are, for ``reason``."""
         return NotPlanned(
-            self.about, self.target, rules, reason.text, self.project, code=reason.code
-        )
+            self.about, self.target, rules, reason.text, self.project, code=reason.code,
+            file=self.file, line=self.line,
+        )  # fmt: skip
 
     @property
     def refused_rules(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, ObjectUnit, Pl
 from vnicaudit.model.refs import CloudRef, NicRef
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.grouped import grouped_steps
-from vnicaudit.reports.plan.overview import names_of, overview
+from vnicaudit.reports.plan.overview import names_of, overview, shared_folder
 from vnicaudit.reports.plan.step_text import StepText, state_of
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import name_and_id, nic_label
@@ -131,8 +131,8 @@ class _PlanText:
         if self._verbose:
             yield from map(self._one_not_planned, group)
         else:
-            named = ((_name(one.about), one.target, one.about.id or "") for one in group)
-            yield f"    {names_of(list(map(safe, told_apart(named))), self._width - 4)}\n"
+            names = map(safe, _names_told_apart(group))
+            yield f"    {names_of(list(names), self._width - 4)}\n"
 
     def notes(self) -> Iterator[str]:
         """Notes on the targets."""
@@ -171,9 +171,20 @@ class _PlanText:
         return fold(pieces, self._width, "  ", "    ", "  ")
 
     def _one_not_planned(self, one: NotPlanned) -> str:
-        words = [_name(one.about), nic_label(one.about), ", ".join(one.rules), one.target]
+        place = f"{one.file or one.target}:{one.line}" if one.line else one.file or one.target
+        words = [_name(one.about), nic_label(one.about), ", ".join(one.rules), place]
         pieces = [Piece(word, word) for word in map(safe, words) if word]
         return fold(pieces, self._width, "    ", "      ", "  ")
+
+
+def _names_told_apart(group: list[NotPlanned]) -> list[str]:
+    """The name of each, with its file, target, id or line where others are called so."""
+    shared = shared_folder(one.file for one in group if one.file)
+    return told_apart(
+        (_name(one.about), (one.file or "")[shared:], one.target, one.about.id or "",
+         f"line {one.line}" if one.line else "")
+        for one in group
+    )  # fmt: skip
 
 
 def _grouped(steps: Iterable[Step]) -> dict[str, dict[_Key, list[Step]]]:
