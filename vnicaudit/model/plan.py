@@ -9,7 +9,7 @@ from typing import ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.owner import Owner
 from vnicaudit.model.platform_name import DOMAIN_FILE, LIBVIRT, OPENSTACK, PlatformName
@@ -237,6 +237,9 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
     neither, or was read from a file."""
     risk: str = ""
     """The end of ``reason`` that belongs to no change: further risks."""
+    findings: tuple[Finding, ...] = ()
+    """The findings that there are now and that it is planned for. The file of a plan does not have
+    them; empty, too, for a unit of a cloud."""
 
     @property
     def reason_of_changes(self) -> str:

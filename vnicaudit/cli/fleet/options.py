@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from vnicaudit.base.shell import word
 from vnicaudit.base.waiting import standard_input
 from vnicaudit.cli.options.records import Number, group
 from vnicaudit.cli.output.progress import awaited_input
@@ -204,6 +205,16 @@ def chosen_hosts(
         return ChosenHosts(inventory, inventory.hosts)
     limited = LimitedHosts(inventory.hosts, inventory.groups)
     return ChosenHosts(inventory, limited.limited(options.limit), tuple(limited.unmatched))
+
+
+def inventory_words(options: InventoryOptions, limit: str = "") -> str:
+    """The options of another command on the same inventory, each behind a blank."""
+    words = [f" -i {word(one)}" for one in options.inventories]
+    if options.uri != DEFAULT_URI:
+        words.append(f" --uri {word(options.uri)}")
+    if limit:
+        words.append(f" --limit {word(limit)}")
+    return "".join(words)
 
 
 def limits_of(options: RunningOptions) -> ReadingLimits:

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.base.wording import count, told_apart
+from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, ObjectUnit, Plan, ServerUnit, Step
 from vnicaudit.model.refs import CloudRef, NicRef
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.grouped import grouped_steps
+from vnicaudit.reports.plan.history import coverage_line, unread_lines
 from vnicaudit.reports.plan.overview import names_of, overview, shared_folder
 from vnicaudit.reports.plan.step_text import StepText, state_of
 from vnicaudit.reports.safe import safe
@@ -26,23 +28,26 @@ _STATES = ("safe", "unsafe", "blocked", "for the owner to do")
 _Key = tuple[str, "str | None", str, "str | None", "str | None"]
 
 
-def render(plan: Plan, options: Options) -> Iterator[str]:
+def render(plan: Plan, options: Options, history: PlanHistory = NO_HISTORY) -> Iterator[str]:
     """The plan in pieces that end with a line break. ``verbose`` adds what to put into the guest,
     the reasons of safe changes, digests, and each NIC that was left out; ``quiet`` leaves the
-    notes on the targets and the last line away. ``view`` short: a table in place of the steps."""
+    notes on the targets and the last lines away. ``view`` short: a table in place of the steps.
+    ``history``: what is known of steps that are grouped, and of hosts that could not be read."""
     text = _PlanText(plan, options)
     if options.view == "short":
         yield from overview(plan, options)
     elif options.group_by:
-        yield from grouped_steps(plan.steps, options)
+        yield from grouped_steps(plan.steps, options, history)
     else:
         yield from text.steps()
     yield from text.not_planned()
     if not options.quiet:
         yield from text.notes()
     yield from text.errors()
+    yield from unread_lines(history, options)
     if not options.quiet:
         yield text.closing()
+        yield from coverage_line(history, options)
 
 
 def summary(plan: Plan) -> str:
