@@ -208,7 +208,8 @@ def _of_switch(
 
 
 RULE = Rule(
-    name="server-not-as-image",
+    name="server-image-model-mismatch",
+    former_names=("server-not-as-image",),
     severity="medium",
     groups=("servers", "drift"),
     forms=("definition", "server"),

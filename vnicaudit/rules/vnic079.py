@@ -199,7 +199,8 @@ def _reboot_or(*otherwise: str | Command) -> Advice:
 
 
 RULE = Rule(
-    name="server-not-as-kept",
+    name="server-definition-drift",
+    former_names=("server-not-as-kept",),
     severity="medium",
     groups=("servers", "drift"),
     judges=(NicJudge(applies=applies, check=check),),
