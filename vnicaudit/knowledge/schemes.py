@@ -63,8 +63,8 @@ def is_virtio(nic: Nic) -> bool:
 
 
 def scheme_of(system: System, nic: Nic) -> Scheme | None:
-    """The program that names such a NIC in a guest with its distribution's default settings; None if that is
-    unknown."""
+    """The program that names such a NIC in a guest with its distribution's default settings; None
+    if that is unknown."""
     since = _SINCE.get(system.distribution or "")
     if since is None or system.version is None:
         return None
