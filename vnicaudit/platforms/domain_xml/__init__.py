@@ -2,10 +2,9 @@
 
 ``documents.py`` and ``spans.py`` find the documents in bytes. ``read.py`` walks over a domain;
 ``facts.py`` and ``domain_config.py`` gather its settings, ``nics.py`` and ``nic_config.py`` those
-of each NIC by the table in ``fields.py``; ``values.py`` reads words and numbers. ``arch.py``,
-``owner.py`` and ``readiness.py`` determine its architecture, the owner of the definition and
-whether the guest can drive virtio. ``commandline.py`` reads the arguments that it adds to QEMU's,
-``override.py`` those that it changes.
+of each NIC by the table in ``fields.py``; ``values.py`` reads words and numbers, ``arch.py``
+determines the architecture. ``commandline.py`` reads the arguments that a definition adds to
+QEMU's, ``override.py`` those that it changes.
 
 ``write.py`` changes settings of a NIC: ``tags.py`` finds elements and attributes in bytes,
 ``markup.py`` makes the edits, ``source.py`` applies them to other encodings.
