@@ -1,25 +1,25 @@
-"""How far a run is, for whoever shows it."""
+"""The progress of a run, for display."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 STANDARD_INPUT = "standard input"
-"""The target ``-``, as it is called in messages."""
+"""The name of the target ``-`` in messages."""
 
 
 class RunProgress(Protocol):
-    """Is told how far a run is."""
+    """Is told the progress of a run."""
 
     @property
     def is_shown(self) -> bool:
-        """True where it is worth counting what there is to do."""
+        """True if progress is shown, so that counting the work is worthwhile."""
 
     def waits_for(self, target: str, number: int, total: int) -> None:
-        """A live target, or standard input, is read from now on, the ``number``-th of so many."""
+        """A live target, or standard input, is being read now, the ``number``-th of ``total``."""
 
     def read_files(self, done: int, total: int | None) -> None:
-        """So many files of a target were read; ``total`` None: nobody counted them."""
+        """The number of files read so far from a target; ``total`` None: not counted."""
 
     def __call__(self, target: str, domains: int) -> None:
-        """So many domains of a target are done."""
+        """The number of domains of a target done so far."""

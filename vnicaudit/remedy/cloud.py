@@ -46,7 +46,7 @@ class Cloud(Protocol):
         or the server does not run."""
 
     def shared_volumes(self, server_id: str) -> tuple[str, ...]:
-        """The volumes of it that other servers have attached too. Raises ActionError if one cannot be
+        """The volumes that it shares with other servers. Raises ActionError if one cannot be
         checked."""
 
     def trouble(self, server_id: str) -> str:
