@@ -1,7 +1,7 @@
 """DNS queries by dnsperf, to the DNS server that the target runs already.
 
-Patterns: ``max``, as fast as answers come back; ``capacity``, the highest rate at which at most 0.5
-% of the queries get no answer, by search; ``rate``, the latency of answers at a fixed rate.
+Patterns: ``max``, as fast as answers come back; ``capacity``, the highest rate at which at most
+0.5 % of the queries get no answer, by search; ``rate``, the latency of answers at a fixed rate.
 
 dnsperf can have only so many queries outstanding (-q). If nearly all these places were taken all
 the time (Little's law: answered per second x latency, and lost ones for as long as the timeout),
