@@ -1,4 +1,4 @@
-"""Findings about comments of a file that describes several things: they are the file's."""
+"""Findings about comments of a file that describes several things: they belong to the file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILES = ("config", "site")
 
 
 def with_files_apart(products: Iterable[Product]) -> Iterator[Product]:
-    """The products, without the findings that are about a file; those follow as one judgement of
+    """The products, without the findings that are about a file; those follow as one judgement for
     each file. A comment is reported as invalid once: it may be in doubt again among NICs or nodes
     that are compared when everything has been read."""
     waiting: Audited | None = None
@@ -71,7 +71,7 @@ def _of_file(audited: Audited, findings: tuple[Finding, ...]) -> Audited:
 
 
 def _file_of(audited: Audited) -> str | None:
-    """The file of what was judged, as far as the judgement names it."""
+    """The file of a judgement, as far as the judgement names it."""
     if audited.file is not None or not audited.findings:
         return audited.file
     return audited.findings[0].location.file
