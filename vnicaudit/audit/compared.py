@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.audit.chunk import Batch
 from vnicaudit.audit.judging.macs import MacTable, left_out_note
-from vnicaudit.audit.pool import Batch
 from vnicaudit.audit.work import ItemWork, Product
 from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
