@@ -17,6 +17,7 @@ import pytest
 
 from tests.docs.pages import ROOT
 from tests.not_run import not_run
+from tests.pipelines.project import guests
 from tests.rig.debian import KEYRING, SUITES, mirror
 from tests.rig.errors import RigError
 from tests.rig.process import run
@@ -47,13 +48,14 @@ class Image(NamedTuple):
     environment: dict[str, str]
     command: list[str]
     folder: str
+    guests: Path
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run its command, or with ``sh`` in front a shell, on the guests of the demo."""
+        """Run its command, or with ``sh`` in front a shell, in a folder of definitions."""
         words = list(arguments) if arguments[0] == "sh" else [*self.command, *arguments]
         return subprocess.run(
             [*ALONE, "/bin/sh", "-ec", RUN, "sh", str(self.root), self.user,
-             str(ROOT / "templates/demo"), *words],
+             str(self.guests), *words],
             env={**self.environment, "PWD_INSIDE": self.folder},
             capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
@@ -125,7 +127,9 @@ def _unpacked(place: Path) -> Image:
     container = _buildah(place, "from", "--pull-never", "vnicaudit")
     root = Path(_buildah(place, "mount", container))
     environment = dict(line.split("=", 1) for line in told["Env"])
-    return Image(root, told["User"], environment, told["Entrypoint"], told["WorkingDir"])
+    guests(place, slow="rtl8139")
+    return Image(root, told["User"], environment, told["Entrypoint"], told["WorkingDir"],
+                 place / "guests")  # fmt: skip
 
 
 def test_it_is_neither_root_nor_writes(image: Image) -> None:
@@ -137,9 +141,9 @@ def test_it_is_neither_root_nor_writes(image: Image) -> None:
 
 def test_it_audits_a_folder_that_is_mounted(image: Image) -> None:
     assert image.run("--version").stdout == f"vnicaudit {__version__}\n"
-    done = image.run("audit", "host.xml", "--format", "concise", "--quiet")
+    done = image.run("audit", ".", "--format", "concise", "--quiet")
     assert (done.returncode, done.stderr) == (1, "")
-    assert "host.xml:49: high VNIC001" in done.stdout
+    assert "slow.xml:12: high VNIC001" in done.stdout
 
 
 def test_its_extras_can_be_imported(image: Image) -> None:
