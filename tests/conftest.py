@@ -19,7 +19,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.failures import noting
-from tests.shares import share
 
 DRAWN = "drawn"
 """The property (``record_property``) in which a test notes its seed and how far it came."""
@@ -50,11 +49,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The long version of the suite."""
     parser.addoption("--long", action="store_true", help="also the tests that are marked long")
-
-
-def pytest_report_header() -> str:
-    """Which of the tests that only a share of is tried: it is drawn from the commit."""
-    return f"share of long tests: {share()}"
 
 
 @pytest.hookimpl(wrapper=True)

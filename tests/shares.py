@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -15,25 +12,12 @@ from hypothesis import settings
 T = TypeVar("T")
 
 
-@cache
-def share() -> int:
-    """Which share is tried: another for each commit, the same for all processes of a run."""
-    command = ["git", "rev-parse", "--short=8", "HEAD"]
-    try:
-        done = subprocess.run(
-            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
-        )
-    except FileNotFoundError:
-        return 0
-    return 0 if done.returncode else int(done.stdout[:8], 16)
-
-
 def table(rows: Mapping[str, T], columns: Mapping[str, T], one_in: int) -> list[ParameterSet]:
     """Every pair, row by row; each row and each column has one in so many that is not long."""
     return [
         pytest.param(
             row, column, id=f"{row_name}-{name}",
-            marks=() if (number - place - share()) % one_in == 0 else (pytest.mark.long,),
+            marks=() if (number - place) % one_in == 0 else (pytest.mark.long,),
         )
         for place, (row_name, row) in enumerate(rows.items())
         for number, (name, column) in enumerate(columns.items())
