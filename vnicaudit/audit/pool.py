@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from vnicaudit.audit.accepting.suppressions import Usage
+from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.judging.macs import EncodedNic, encoded
 from vnicaudit.audit.reading.files import Item, read_file, shown_path
 from vnicaudit.audit.work import ItemWork, Product

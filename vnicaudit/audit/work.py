@@ -10,7 +10,8 @@ import msgspec
 
 from vnicaudit.audit.accepting.finding_filter import NO_FILTER, FindingFilter
 from vnicaudit.audit.accepting.own_entries import OwnTexts, texts_in
-from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
+from vnicaudit.audit.accepting.settings_entries import Usage
+from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.judging.macs import MacAuditor, MacTable, nics_seen
@@ -226,7 +227,7 @@ class AuditWork:
 
     def usage(self) -> Usage:
         """The uses of the settings' suppressions in this process."""
-        return self.suppressor.usage
+        return self.suppressor.settings.usage
 
     def _filtered(
         self, audited: Audited, domain: Domain | None, own: OwnTexts | None = None

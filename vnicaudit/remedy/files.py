@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from vnicaudit.audit.progress import RunProgress
 from vnicaudit.audit.reading.files import MAX_BYTES, real_path
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
@@ -35,13 +36,16 @@ class FileFixed(NamedTuple):
 
 
 def files_with_changes(
-    targets: Iterable[str], work: AuditWork, options: RunOptions
+    targets: Iterable[str],
+    work: AuditWork,
+    options: RunOptions,
+    progress: RunProgress | None = None,
 ) -> dict[str, bool]:
     """The files of the targets in which there is a change to make -> True if a change is of a
     preference. Those come first: they decide the result for virtual machines in other files."""
     preferences: dict[str, bool] = {}
     found: dict[str, bool] = {}
-    for product in AuditRun(work, options).items(targets):
+    for product in AuditRun(work, options, progress).items(targets):
         if not isinstance(product, Audited):
             continue
         of_preference = product.scope == "preference"

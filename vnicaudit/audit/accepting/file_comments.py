@@ -7,16 +7,20 @@ are read once, and looked up by line.
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.audit.accepting import stale
+from vnicaudit.audit.accepting.moving import without_accepted
 from vnicaudit.audit.accepting.own_entries import OwnTexts
-from vnicaudit.audit.accepting.suppression import Suppression, own_suppression
+from vnicaudit.audit.accepting.suppression import SubjectIdentity, Suppression, own_suppression
 from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.model.accepting import AcceptingComment
+from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
 from vnicaudit.model.refs import ConfigRef, Ref
+from vnicaudit.model.report import Audited
 from vnicaudit.text.comments import MOST_COMMENTS
 
 
@@ -27,8 +31,8 @@ class FileComments:
     def __init__(self, texts: OwnTexts, catalogue: Catalogue, today: datetime.date) -> None:
         self.entries: list[Suppression] = []
         self.problems: list[Finding] = []
-        self.used: set[int] = set()
-        self.refused: set[int] = set()
+        self._used: set[int] = set()
+        self._refused: set[int] = set()
         """Entries whose line has several findings of one rule in a description: such an entry is
         reported once, and not as unused too."""
         self.undecided: set[str] = set()
@@ -61,23 +65,40 @@ class FileComments:
         first = comments[0]
         return (first.file, first.line) == (self.first.file, self.first.line)
 
-    def near(
-        self, findings: Iterable[Finding], start: int | None
-    ) -> Iterator[tuple[int, Suppression]]:
-        """The entries, each with its number, for the line of one of these findings, and those for
-        the whole document that contains ``start``, the first line of their description."""
+    def applied(
+        self, audited: Audited, start: int | None, domain: Domain | None
+    ) -> tuple[Audited, list[Finding]]:
+        """The judgement of a description without the findings that comments accept, and SUPP003 for
+        those whose line has several findings of one rule. ``start``: the line on which the
+        description begins; ``domain``: the one that was judged."""
+        whom = SubjectIdentity.of(audited, None if domain is None else domain.cloud)
+        valid: list[tuple[int, Suppression]] = []
+        doubts: list[Finding] = []
+        for number in self._near(audited.findings, start):
+            entry = self.entries[number]
+            doubt = _doubt(entry, audited, whom)
+            if not doubt:
+                valid.append((number, entry))
+            elif number not in self._refused:
+                self._refused.add(number)
+                doubts.append(stale.invalid(doubt, self.about, entry.location, "comment"))
+        return without_accepted(audited, valid, self._used, domain), doubts
+
+    def unused(self) -> Iterator[Suppression]:
+        """The entries that have accepted nothing so far, and were not refused."""
+        needed = self._used | self._refused
+        return (one for number, one in enumerate(self.entries) if number not in needed)
+
+    def _near(self, findings: Iterable[Finding], start: int | None) -> list[int]:
+        """The numbers of the entries for the line of one of these findings, and of those for the
+        whole document that contains ``start``, the first line of their description."""
         lines = {finding.location.line or 0 for finding in findings}
         numbers = {number for line in lines for number in self._on_line.get(line, ())}
         for number in self._of_documents:
             first, last = self.entries[number].lines or (0, 0)
             if first <= (start or 0) <= last:
                 numbers.add(number)
-        return ((number, self.entries[number]) for number in sorted(numbers))
-
-    def unused(self) -> Iterator[Suppression]:
-        """The entries that have accepted nothing so far, and were not refused."""
-        needed = self.used | self.refused
-        return (one for number, one in enumerate(self.entries) if number not in needed)
+        return sorted(numbers)
 
     def _add(self, entry: Suppression, lines: tuple[int, int]) -> None:
         number = len(self.entries)
@@ -86,6 +107,18 @@ class FileComments:
             self._on_line.setdefault(lines[0], []).append(number)
         else:
             self._of_documents.append(number)
+
+
+def _doubt(entry: Suppression, audited: Audited, whom: SubjectIdentity) -> str:
+    """A sentence where a comment is about one line, which has several findings of one rule; else
+    empty."""
+    if entry.lines is None or entry.lines[0] != entry.lines[1]:
+        return ""
+    rules = Counter(one.rule for one in audited.findings if entry.matches(one, whom))
+    for rule, number in rules.most_common(1):
+        if number > 1:
+            return f"its line has {number} findings of {rule}: give each a line of its own"
+    return ""
 
 
 def _place(comment: AcceptingComment, texts: OwnTexts) -> Location:

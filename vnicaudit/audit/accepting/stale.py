@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Literal
 
 from vnicaudit.audit.accepting.suppression import Suppression
-from vnicaudit.audit.judging.close_ids import LISTS_RULES
 from vnicaudit.audit.judging.fingerprint import digest
 from vnicaudit.base.wording import shortened
 from vnicaudit.model.finding import Finding, Severity
@@ -88,13 +87,19 @@ def invalid(problem: str, about: Ref, place: Location, form: Form) -> Finding:
     """SUPP003 for one entry at that place."""
     name, severity, _summary = _NAMES["SUPP003"]
     who = about.id or place.file or f"{place.target}#{about.name}"
-    mark = digest("SUPP003", who, problem.removesuffix(LISTS_RULES))
+    mark = digest("SUPP003", who, problem)
     where = "a comment" if form == "comment" else "the metadata"
     return Finding(
         "SUPP003", name, severity, "high",
         f"a suppression in {where} is not valid, and suppresses nothing: {problem}",
-        about, place, OWNER, None, mark, f"Correct it: {_FORMS[form]}.",
+        about, place, OWNER, None, mark,
+        f"Correct it: {_FORMS[form]}. `vnicaudit rules` lists the rules.",
     )  # fmt: skip
+
+
+def is_refused_comment(finding: Finding) -> bool:
+    """True for SUPP003 about a comment, which alone has a line and no place within a document."""
+    return finding.rule == "SUPP003" and finding.location.xpath is None
 
 
 def _finding(

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue
-from vnicaudit.audit.judging.close_ids import id_hint
+from vnicaudit.audit.judging.close_ids import close_hint
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
@@ -172,7 +172,7 @@ def _problem(given: dict[str, str], known: Sequence[str]) -> str | None:
     if not rule:
         return "no rule"
     if not any(name.startswith(rule.upper()) for name in known):
-        return f"no rule begins with {shortened(rule)!r}{id_hint(shortened(rule), known)}"
+        return f"no rule begins with {shortened(rule)!r}{close_hint(shortened(rule), known)}"
     if not given.get("reason", "").strip():
         return f"no reason for {shortened(rule)}: say why it is accepted"
     return _date_problem(given.get("until"))

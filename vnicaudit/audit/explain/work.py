@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.audit.accepting.suppressions import Usage
+from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.explain.layers import layers
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.judging.nic_row import nic_row

@@ -11,9 +11,14 @@ _LOOK_ALIKE = str.maketrans("LIO", "110")
 
 
 def id_hint(word: str, ids: Sequence[str]) -> str:
-    """``; did you mean '…'?``; if no id is close, how to list the rules."""
+    """``; did you mean '…'?``, or how to list the rules if no id is close."""
+    return close_hint(word, ids) or LISTS_RULES
+
+
+def close_hint(word: str, ids: Sequence[str]) -> str:
+    """``; did you mean '…'?``; empty if no id is close."""
     close = closest_id(word, ids)
-    return f"; did you mean {close!r}?" if close else LISTS_RULES
+    return f"; did you mean {close!r}?" if close else ""
 
 
 def has_known_prefix(word: str, ids: Sequence[str]) -> bool:

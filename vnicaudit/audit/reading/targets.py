@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
+from vnicaudit.base.waiting import is_input_awaited, is_pipe
 from vnicaudit.errors import UsageError
+from vnicaudit.model.names import STANDARD_INPUT
 from vnicaudit.model.report import ReadError
 
 if TYPE_CHECKING:
@@ -33,6 +35,13 @@ class Target(msgspec.Struct, frozen=True):
 
     name: str
     kind: str
+
+
+def awaited_pipe(target: Target) -> str:
+    """The name of a target whose end is up to whoever writes to it; empty: it is no such target."""
+    if target.kind == "stdin" and is_input_awaited():
+        return STANDARD_INPUT
+    return target.name if target.kind == "path" and is_pipe(target.name) else ""
 
 
 class CloudReading(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from vnicaudit.audit.progress import FileCount
 from vnicaudit.audit.reading.platform import Platforms
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.base.cpu_deadline import FILE_SECONDS, Deadline, OutOfTime
@@ -112,7 +113,14 @@ class DomainTargets:
             yield from self._host_sources(context.read_hosts, targets)
             return
         for target in targets:
-            found = sources(target, context.run, self._platforms, context.seen_files, is_of_use)
+            files = FileCount(
+                target.name, context.run.selection, context.seen_files, context.file_progress
+            )
+            if target.kind == "path":
+                files.begin()
+            found = sources(
+                target, context.run, self._platforms, context.seen_files, is_of_use, files.read
+            )
             for number, source in enumerate(found, 1):
                 context.on_progress(target.name, number)
                 yield target, source

@@ -92,4 +92,7 @@ class DomainPlanner:
 
 
 def _not_planned(domain: Domain, nic: Nic, source: Source, reason: Reason) -> NotPlanned:
-    return NotPlanned(domain.ref_of(nic), source.target, (), reason.text, code=reason.code)
+    return NotPlanned(
+        domain.ref_of(nic), source.target, (), reason.text, code=reason.code,
+        file=source.file, line=source.line,
+    )  # fmt: skip

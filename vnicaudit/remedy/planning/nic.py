@@ -53,6 +53,8 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
         self.context = context
         self.source = judged.source
         self.target = judged.source.target
+        self.file = judged.source.file
+        self.line = judged.source.line
         self.about = judged.source.domain.ref_of(nic)
 
     @property
@@ -65,6 +67,12 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
         """The rules that propose a change of this NIC, without changes that the policy decides."""
         found = filter(is_decided, self.judged.findings_of(self.nic))
         return tuple(dict.fromkeys(one.rule for one in found))
+
+    def step_for(self, after: Nic, proposed: ProposedChanges, diff: str = "") -> NicStep:
+        """The step to ``after``, with those of the NIC's findings that it is planned for."""
+        found = self.judged.findings_of(self.nic)
+        step = nic_step(self.source, self.nic, after, proposed, self.context, diff)
+        return replace(step, findings=tuple(one for one in found if one.rule in step.rules))
 
     def change_among_others(self, change: Change) -> Change:
         """The change, marked safe if it is unsafe only on its own and goes with another here: a
@@ -174,14 +182,13 @@ class EditedNic(PlannedNic):
     def step(self, proposed: ProposedChanges) -> NicStep:
         """The step, with the diff of the NIC's definition and the effects of the changes."""
         if not proposed.changes:
-            return nic_step(self.source, self.nic, self.nic, proposed, self.context)
+            return self.step_for(self.nic, proposed)
         text, after = self.judged.with_changes(self.nic, proposed.changes)
         worse = self.judged.new_errors(after, self.nic.index)
         proposed = proposed._replace(blocked=proposed.blocked + worse)
         text_of = self.context.texts.writer.text_of
         diff = unified_diff(self.source.text, text, self.source.name, text_of)
-        nic = after.nics[self.nic.index]
-        return nic_step(self.source, self.nic, nic, proposed, self.context, diff)
+        return self.step_for(after.nics[self.nic.index], proposed, diff)
 
     @property
     def _in_the_way(self) -> Reason | None:
@@ -277,7 +284,7 @@ class OwnerEditedNic(PlannedNic):
 
     def step(self, proposed: ProposedChanges) -> NicStep:
         """The step, with the procedure for the definition's owner."""
-        return nic_step(self.source, self.nic, self.nic, proposed, self.context)
+        return self.step_for(self.nic, proposed)
 
     def _procedure(self, domain: Domain, nic: Nic, findings: Sequence[Finding]) -> tuple[str, ...]:
         """How to have the owner make the changes; for a backend other than virtio, how to move the

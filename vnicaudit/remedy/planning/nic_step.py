@@ -102,7 +102,7 @@ def _guest_effects(
 def _unit(source: Source, nic: Nic) -> DomainUnit | FileUnit:
     if source.file is None:
         return DomainUnit()
-    return FileUnit(source.file, nic.location.xpath, source.domain.location.line)
+    return FileUnit(source.file, nic.location.xpath, source.line)
 
 
 @lru_cache(maxsize=1)

@@ -27,7 +27,6 @@ from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import Goal
 from vnicaudit.remedy.planning.rings import ring_changes
 
-KIB_PER_QUEUE = 64
 _ENOUGH_ON_S390 = 2
 """IBM recommends queues only with evidence of load; OpenShift's page said to start with 2."""
 
@@ -48,37 +47,19 @@ _SEVERAL = frozenset({None, "vhostuser", *TAP_TYPES})
 a macvtap."""
 
 
-class QueueCost(msgspec.Struct, frozen=True):
-    """The cost of virtio queues: queue pairs, interrupt vectors of the guest, memory."""
-
-    queues: int = 0
-    vectors: int = 0
-    memory_kib: int = 0
-
-    def __add__(self, other: QueueCost) -> QueueCost:
-        return QueueCost(
-            self.queues + other.queues,
-            self.vectors + other.vectors,
-            self.memory_kib + other.memory_kib,
-        )
-
-
 class NicTuning(msgspec.Struct, frozen=True):
-    """The queues and rings that the policy gives to one NIC, and the NIC's cost with them.
-    ``notes``: where a number was reduced, and why."""
+    """The queues and rings that the policy gives to one NIC. ``notes``: where a number was
+    reduced, and why."""
 
     index: int
     changes: tuple[Change, ...] = ()
-    cost: QueueCost = QueueCost()
     notes: tuple[str, ...] = ()
 
 
 class Tuning(msgspec.Struct, frozen=True):
-    """The queues and rings that the policy gives to the chosen NICs of a domain; ``total`` is the
-    cost of all its NICs."""
+    """The queues and rings that the policy gives to the chosen NICs of a domain."""
 
     nics: tuple[NicTuning, ...] = ()
-    total: QueueCost = QueueCost()
     notes: tuple[str, ...] = ()
 
     @property
@@ -106,22 +87,18 @@ def planned_tuning(
         chosen = {}
     queues = [_queues(policy, domain, nic, chosen.get(nic.index)) for nic in nics]
     most = _most(policy.vectors_max, domain, nics, queues)
-    found, total = [], QueueCost()
-    for nic, pairs in zip(nics, queues, strict=True):
-        got = max(pairs.least, min(pairs.desired, most))
-        cost = _cost(domain, nic, got)
-        total += cost
-        goal = chosen.get(nic.index)
-        if goal is not None:
-            found.append(_tuned(policy, domain, nic, goal, pairs, got, cost))
-    notes = () if ours else (_KEPT_ELSEWHERE.format(name_of(domain.owner)),)
-    return Tuning(tuple(found), total, notes)
+    found = tuple(
+        _tuned(policy, domain, nic, goal, pairs, most)
+        for nic, pairs in zip(nics, queues, strict=True)
+        if (goal := chosen.get(nic.index)) is not None
+    )
+    return Tuning(found, () if ours else (_KEPT_ELSEWHERE.format(name_of(domain.owner)),))
 
 
 def _tuned(
-    policy: PolicyTable, domain: DomainConfig, nic: Nic, goal: Goal, pairs: _Queues, got: int,
-    cost: QueueCost,
-) -> NicTuning:  # fmt: skip
+    policy: PolicyTable, domain: DomainConfig, nic: Nic, goal: Goal, pairs: _Queues, most: int
+) -> NicTuning:
+    got = max(pairs.least, min(pairs.desired, most))
     notes = list(pairs.notes)
     if got < pairs.desired:
         notes.append(
@@ -130,7 +107,7 @@ def _tuned(
         )
     rings, cut = ring_changes(policy, domain, nic, backend_of(nic, goal))
     changes = (*_queue_change(nic, goal, got, policy), *rings)
-    return NicTuning(nic.index, changes, cost, (*notes, *cut))
+    return NicTuning(nic.index, changes, (*notes, *cut))
 
 
 def backend_of(nic: Nic, goal: Goal) -> str | None:
@@ -237,10 +214,6 @@ def _vectors(domain: DomainConfig, nic: Nic, queues: int) -> int:
     kind = nic.declared.address_type
     no_pci = kind not in (None, "pci") or (kind is None and domain.arch in S390)
     return 0 if no_pci or not queues else 2 * queues + 2
-
-
-def _cost(domain: DomainConfig, nic: Nic, queues: int) -> QueueCost:
-    return QueueCost(queues, _vectors(domain, nic, queues), KIB_PER_QUEUE * queues)
 
 
 def _queue_change(nic: Nic, goal: Goal, got: int, policy: PolicyTable) -> tuple[Change, ...]:

@@ -46,6 +46,11 @@ class Source(NamedTuple):
         return self.file or self.domain.name or self.domain.uuid or ""
 
     @property
+    def line(self) -> int | None:
+        """Line of the file on which the definition begins; None where it is in no file."""
+        return None if self.file is None else self.domain.location.line
+
+    @property
     def alone(self) -> bool:
         """True if ``text`` is this definition and no other."""
         return bool(self.text) and self.domain.location.xpath == "/domain"
@@ -57,20 +62,23 @@ def sources(
     platforms: Platforms,
     seen_files: SeenFiles,
     is_of_use: IsOfUse = lambda _item: False,
+    on_files: Callable[[int], None] = lambda _number: None,
 ) -> Iterator[Source | ReadError | NotJudged]:
     """Every domain of a target, except in ``seen_files``, which were read for another target.
     ``is_of_use`` is given each item of a file that is not a domain, and tells if another planner
-    uses it. Raises UsageError for a target whose NICs cannot be changed."""
+    uses it. ``on_files`` is given the number of files read so far. Raises UsageError for a target
+    whose NICs cannot be changed."""
     kind = platforms.kind_of(target)
     if kind is not None and kind.definitions is not None:
         yield from live_sources(target.name, kind.definitions(target.name, options.live))
     elif target.kind == "path":
         named = not os.path.isdir(target.name)
-        for path in seen_files.unread(target.name, options.selection):
+        for number, path in enumerate(seen_files.unread(target.name, options.selection), 1):
             if isinstance(path, ReadError):
                 yield path
             else:
                 yield from _file(path, target.name, platforms.files, is_of_use, named=named)
+            on_files(number)
     else:
         raise UsageError("standard input cannot be changed: name a file or a libvirt URI")
 

@@ -59,6 +59,10 @@ class PlanSubject(ABC, Generic[UnitT]):
     about: NicRef | CloudRef
     project = ""
     """The id of the project that it belongs to; only in a cloud."""
+    file: str | None = None
+    """The file of its definition; None: it is not in a file."""
+    line: int | None = None
+    """Line of the file on which the definition begins."""
 
     def requested_changes(self) -> ProposedChanges:
         """Changes that were requested, whatever was found: another backend."""
@@ -95,8 +99,9 @@ class PlanSubject(ABC, Generic[UnitT]):
     def not_planned(self, rules: tuple[str, ...], reason: Reason) -> NotPlanned:
         """A record that the findings of these rules are left as they are, for ``reason``."""
         return NotPlanned(
-            self.about, self.target, rules, reason.text, self.project, code=reason.code
-        )
+            self.about, self.target, rules, reason.text, self.project, code=reason.code,
+            file=self.file, line=self.line,
+        )  # fmt: skip
 
     @property
     def refused_rules(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+from vnicaudit.audit.progress import RunProgress
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target
@@ -20,9 +21,8 @@ from vnicaudit.remedy.planning.judged_item import Judges
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.requested_targets import RequestedTargets
 
-Progress = Callable[[str, int], None]
+OnProgress = Callable[[str, int], None]
 """Is told of each item that is read: the target, and the number of items so far."""
-
 
 DefinitionItem = Host | LiveDefinition | ReadError
 ReadHosts = Callable[[Sequence[Target]], Iterator[tuple[Target, Iterator[DefinitionItem]]]]
@@ -31,14 +31,16 @@ ReadHosts = Callable[[Sequence[Target]], Iterator[tuple[Target, Iterator[Definit
 
 class PlanRequest(NamedTuple):
     """The request for a plan: judges, platforms, how targets are read, options, and who is told the
-    progress. ``read_hosts``: reads live hosts side by side; None: one after the other."""
+    progress. ``read_hosts``: reads live hosts side by side; None: one after the other.
+    ``file_progress``: is given the number of files read so far."""
 
     judges: Judges
     adapters: Adapters
     run: RunOptions
     options: PlanOptions
-    on_progress: Progress
+    on_progress: OnProgress
     read_hosts: ReadHosts | None = None
+    file_progress: RunProgress | None = None
 
 
 class ReadingObserver(Protocol):
@@ -80,8 +82,9 @@ class PlanContext(NamedTuple):
     adapters: Adapters
     run: RunOptions
     options: PlanOptions
-    on_progress: Progress
+    on_progress: OnProgress
     read_hosts: ReadHosts | None
+    file_progress: RunProgress | None
     targets: tuple[Target, ...]
     seen_files: SeenFiles
     requested: RequestedTargets

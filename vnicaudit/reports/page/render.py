@@ -8,7 +8,7 @@ from string import Template
 
 import msgspec
 
-from vnicaudit.reports.html_document import head, policy, stylesheet, template
+from vnicaudit.reports.html_document import head, stylesheet, template
 from vnicaudit.reports.page.answer import AnswerCounts
 from vnicaudit.reports.page.coverage import sample_of
 from vnicaudit.reports.page.data import PageAbout, PageData, PageEnd, PageSettled, PageSubject
@@ -88,12 +88,6 @@ def render_page(data: PageData) -> Iterator[str]:
     for one in data.settled:
         page.add_settled(one)
     yield from page.finish(data.about, data.end)
-
-
-def page_policy() -> str:
-    """The policy that is in the page: a server sends it as a header too, where more can be said
-    (``frame-ancestors``)."""
-    return policy(stylesheet(*_STYLES), page_script())
 
 
 @cache

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from vnicaudit.base.wording import count
+from vnicaudit.model.last_readings import PlanHistory
 from vnicaudit.model.plan import FileUnit, Step, StepWords
 from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.plan.history import history_line
 from vnicaudit.reports.plan.of_any import of_any, without_heads
 from vnicaudit.reports.plan.overview import guest_key, guest_names
 from vnicaudit.reports.plan.step_text import StepText, state_of
@@ -26,7 +28,7 @@ _ORDER = ("blocked", "unsafe", _OWNER, "safe")
 """States as they are reviewed: what is an exception comes first."""
 
 
-def steps_by_change(steps: Iterable[Step], options: Options) -> Iterator[str]:
+def steps_by_change(steps: Iterable[Step], options: Options, history: PlanHistory) -> Iterator[str]:
     """Each change once, with the first step that makes it as an example, how many there are and on
     which guests. By state, exceptions first; within a state the rarest change first, which is the
     one that nobody expects."""
@@ -38,6 +40,7 @@ def steps_by_change(steps: Iterable[Step], options: Options) -> Iterator[str]:
         for group in groups:
             yield from text.lines(group[0])
             yield wrap(safe(_extent(group, options)), options.width, "    ", "      ")
+            yield from history_line(group, history, options)
             yield "\n"
 
 

@@ -150,6 +150,10 @@ class FileNotPlanned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``reason`` for machines; empty: the plan is older than codes."""
     cause: str = ""
     """``reason`` without what there is to say of an option; empty: the plan is older than this."""
+    file: str | None = None
+    """The file of the NIC's definition, where that is in one."""
+    line: int | None = None
+    """Line of the file on which the definition begins."""
 
 
 class FilePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
