@@ -1,4 +1,4 @@
-"""Connections to a history's database, and the transactions that are made on them."""
+"""Connections to a history's database, and their transactions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DAMAGED_ADVICE = (
     "new history"
 )
 _LOCK = 0x766E6963
-"""The key of PostgreSQL's advisory lock: one stores at a time, in each database."""
+"""Key of PostgreSQL's advisory lock: only one process at a time stores in a database."""
 
 
 class Database:
@@ -53,8 +53,8 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction, alone among those that write: all of it is kept, or nothing. Raises
-        HistoryError."""
+        """A transaction that excludes all other writers and is stored completely or not at all.
+        Raises HistoryError."""
         with self._told(), self._writes.begin() as connection:
             if not self.is_sqlite:
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
@@ -62,13 +62,13 @@ class Database:
 
     @contextmanager
     def plain(self) -> Iterator[Connection]:
-        """A connection outside of any transaction, for what cannot be in one (VACUUM). Raises
+        """A connection without a transaction, for statements that do not allow one (VACUUM). Raises
         HistoryError."""
         with self._told(), self._engine.connect() as connection:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Release all connections."""
         self._engine.dispose()
 
     @contextmanager
@@ -82,7 +82,7 @@ class Database:
 
 
 def _reason(error: SQLAlchemyError) -> str:
-    """In one line what a driver says, without the statement and its values."""
+    """The message of a driver on one line, without the statement and its values."""
     original = getattr(error, "orig", None)
     text = str(original if original is not None else error).strip()
     return masked_message(" ".join(text.split()))[:500]
@@ -124,7 +124,8 @@ def _to_read(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
 
 def _to_write(connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL"):  # one transaction an audit: no cost
+    # one transaction per audit, so this costs nothing
+    for pragma in ("journal_mode=WAL", "synchronous=FULL"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
     _to_read(connection, entry)

@@ -1,4 +1,4 @@
-"""``vnicaudit fleet apply``: carry a plan out on the hosts of an inventory."""
+"""``vnicaudit fleet apply``: apply a plan to the hosts of an inventory."""
 
 from __future__ import annotations
 
@@ -103,7 +103,8 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
     def remedy(self, hosts: Iterable[InventoryHost]) -> RemedyOptions:
-        """As the other commands on runs take them. The URIs of an inventory are the user's own."""
+        """These options in the form used by the other commands on runs. URIs in the inventory were
+        written by the user, so they are trusted."""
         from vnicaudit.remedy.trusted_uris import unsafe_parts
 
         own = (host.uri for host in hosts if unsafe_parts(host.uri))
@@ -223,8 +224,8 @@ def _canary_groups(host: InventoryHost, by: CanaryBy) -> tuple[str, ...]:
 
 
 def _of_hosts(plan: Plan, chosen: ChosenHosts) -> Plan:
-    """The plan's steps on the hosts that are chosen. Raises UsageError for a step on a host that
-    the whole inventory does not have, and where none is left."""
+    """The plan's steps on the chosen hosts. Raises UsageError for a step on a host outside the
+    whole inventory, and if no step is left."""
     known = {host.uri for host in chosen.inventory.hosts}
     for step in plan.steps:
         if step.target not in known:

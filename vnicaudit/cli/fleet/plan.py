@@ -1,4 +1,4 @@
-"""``vnicaudit fleet plan``: what would be changed on the hosts of an inventory."""
+"""``vnicaudit fleet plan``: plan changes on the hosts of an inventory."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ class _HostDone(NamedTuple):
 def _hosts_by_uri(
     hosts: Sequence[InventoryHost], platforms: PlatformRegistry
 ) -> dict[str, InventoryHost]:
-    """URI -> the first host that it leads to. Raises UsageError for a host without definitions."""
+    """URI -> the first host with that URI. Raises UsageError for a host without definitions."""
     found: dict[str, InventoryHost] = {}
     for host in hosts:
         kind = platforms.kind_of(next(iter(unique_targets([host.uri], platforms.targets))))

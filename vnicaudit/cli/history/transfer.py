@@ -1,4 +1,4 @@
-"""``vnicaudit history export`` and ``import``: all of it, as JSON lines or Parquet."""
+"""``vnicaudit history export`` and ``import``: the whole history as JSON lines or Parquet."""
 
 from __future__ import annotations
 
