@@ -20,9 +20,9 @@ from vnicaudit.model.report import ReadError
 
 
 class CloudServers:
-    """Reads clouds when all files have been read. ``guests``: the definitions that wait, each with
-    its target. ``everyone``: libvirt or processes are read afterwards, so that each server waits
-    for its domain."""
+    """Reads clouds after all files have been read. ``guests``: the definitions that wait, each with
+    its target. ``everyone``: libvirt or processes are read afterwards, so each server waits for its
+    domain."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class CloudServers:
         self.servers = JoinedServers(self._nodes, awaited, everyone=everyone, seen=self._seen)
 
     def items(self, target: Target, cloud: CloudReading) -> Iterator[Product]:
-        """What comes of one cloud, but for the servers that wait for their domain."""
+        """The products of one cloud, except for the servers that wait for their domain."""
         tally = self._tallies[target.name]
         items = guarded(target.name, cloud.items)
         for item in self._chosen.selected(target.name, items, tally.notes):
@@ -65,7 +65,7 @@ class CloudServers:
         tally.calls = cloud.calls
 
     def rest(self) -> Iterator[Product]:
-        """What comes of all clouds together, and of the definitions that waited for them."""
+        """The products of all clouds together, and of the definitions that waited for them."""
         for target in self._targets:
             for missing in (*self._chosen.missing(), *self._chosen.ambiguous()):
                 self._tallies[target.name].error(ReadError(missing, target.name))
@@ -85,6 +85,6 @@ class CloudServers:
                 yield self._work.domain(self.servers.joined(guest), name)
 
     def unmatched(self) -> Iterator[Product]:
-        """Servers whose domain was not met: judged by what their cloud says alone."""
+        """Servers whose domain was not read: judged only by the facts of their cloud."""
         for name, server in self.servers.unmatched():
             yield self._work.domain(server, name)

@@ -1,4 +1,4 @@
-"""The live hosts of a run. Those that have to be waited for are read side by side, ahead."""
+"""The live hosts of a run. Hosts that have to be waited for are read ahead, side by side."""
 
 from __future__ import annotations
 
@@ -31,11 +31,13 @@ class Machines:
         self._read_ahead: Iterator[Iterator[Met]] | None = None
 
     def items(self, target: Target) -> Iterator[Met]:
-        """What runs on one of them. They must be asked for in the order of ``targets``."""
+        """The items of one host. Hosts must be requested in the order of ``targets``."""
         if target not in self._ahead:
             return self._reading(target)()
         if self._read_ahead is None:
-            from vnicaudit.audit.reading.side_by_side import read_ahead  # for live hosts alone
+            from vnicaudit.audit.reading.side_by_side import (
+                read_ahead,
+            )  # imported only for live hosts
 
             self._read_ahead = read_ahead([self._reading(each) for each in self._ahead])
         return next(self._read_ahead)
@@ -45,7 +47,7 @@ class Machines:
         return kind is not None and kind.waits(target.name)
 
     def _reading(self, target: Target) -> Callable[[], Iterator[Met]]:
-        """Reads what runs at a target, once it is called."""
+        """Reads the domains that run at a target, once it is called."""
         kind = self._platforms.kind_of(target)
         if kind is None or kind.read is None:
             raise KeyError(target.kind)
