@@ -45,7 +45,7 @@ class CloudServers:
         self.servers = JoinedServers(self._nodes, awaited, everyone=everyone, seen=self._seen)
 
     def items(self, target: Target, cloud: CloudReading) -> Iterator[Product]:
-        """The products of one cloud, except for the servers that wait for their domain."""
+        """The products of one cloud, except the servers that wait for their domain."""
         tally = self._tallies[target.name]
         items = guarded(target.name, cloud.items)
         for item in self._chosen.selected(target.name, items, tally.notes):

@@ -51,7 +51,7 @@ class ComparedWork:
         yield from self._work.shared_macs(self._macs)
 
     def notes(self) -> list[str]:
-        """Notes on items that were not compared, for lack of room."""
+        """Notes on what was not compared, for lack of space."""
         return [left_out_note(self._macs.left_out)] if self._macs.left_out else []
 
     def _take_nodes(self, nodes: list[SiteNode]) -> None:
