@@ -35,9 +35,7 @@ class Machines:
         if target not in self._ahead:
             return self._reading(target)()
         if self._read_ahead is None:
-            from vnicaudit.audit.reading.side_by_side import (
-                read_ahead,
-            )  # imported only for live hosts
+            from vnicaudit.audit.reading.side_by_side import read_ahead  # for live hosts alone
 
             self._read_ahead = read_ahead([self._reading(each) for each in self._ahead])
         return next(self._read_ahead)

@@ -18,7 +18,7 @@ OWN = "vnicaudit.toml"
 SHARED = "pyproject.toml"
 MAX_BYTES = 1024 * 1024
 _MAX_DOTS = 200
-"""Maximum number of dots in a line: a key has only a few parts."""
+"""In one line: a key has a handful of parts."""
 
 _SYNTAX_LINE = r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)"
 _IN_OWN = re.compile(r"\[\[[ \t]{0,99}suppress[ \t]{0,99}\]\]")
@@ -200,7 +200,7 @@ def _parse(path: str, text: str) -> dict[str, object]:
             raise UsageError(f"{path}:{number}: more than {_MAX_DOTS} dots in one line")
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # also from int()
+    except (ValueError, RecursionError) as error:  # not a TOMLDecodeError alone: int()'s as well
         message = str(error)
         match = re.search(_SYNTAX_LINE, message)
         end = text.rstrip("\n").count("\n") + 1
