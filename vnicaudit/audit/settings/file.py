@@ -165,7 +165,7 @@ def read_settings_file(path: str, *, explicit: bool) -> SettingsFile | None:
     text = _text(path)
     shared = os.path.basename(path) == SHARED
     if shared and not explicit and "vnicaudit" not in text:
-        return None  # another tool's file: errors in it do not matter here
+        return None  # somebody else's, and none of our business even if it were broken
     table = _parse(path, text)
     if not shared:
         return SettingsFile(table, path, text)
