@@ -57,9 +57,9 @@ def compare(
     """Every metric of every workload, those that decide first; from valid samples only.
 
     A metric decides if its workload is primary and names it. The others are shown if both arms have
-    values of them, and are not part of the verdict, so their p is not adjusted for them. With
-    ``boots`` and ``flips``, runs between two changes are one value. ``paths`` give the limits of
-    the line. Raises UsageError if an arm is compared with itself.
+    values of them, and play no part in the verdict. With ``boots`` and ``flips``, runs between two
+    changes are one value. ``paths`` give the limits of the line. Raises UsageError if an arm is
+    compared with itself.
     """
     if before_arm == after_arm:
         raise UsageError(f"{before_arm} cannot be compared with itself")

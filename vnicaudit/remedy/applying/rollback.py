@@ -62,7 +62,7 @@ class RollbackSelection(msgspec.Struct, frozen=True):
     """Restore the saved originals as a whole, whatever was changed since."""
 
     def includes(self, unit: UnitRequest) -> bool:
-        """True where the unit, or one of its NICs, is selected."""
+        """True if the unit, or one of its NICs, is selected."""
         named = not self.domains or {unit.name, unit.uuid, unit.file} & set(self.domains)
         return bool(named) and (not self.macs or bool(set(self.macs) & set(unit.macs)))
 
