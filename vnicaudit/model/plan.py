@@ -229,7 +229,7 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
     blocked: tuple[Blocked, ...] = ()
     """Why it cannot be applied as it is; empty: it can."""
     procedure: tuple[str, ...] = ()
-    """What to do in the owner's system: commands and sentences, in order."""
+    """Instructions for the owner's system: commands and sentences, in order."""
     notes: tuple[str, ...] = ()
     """Further remarks, such as a managed save or a host that could not be checked."""
     general: StepWords | None = None

@@ -141,7 +141,7 @@ def _no_region(cloud: str, region: str, others: str, file: str | None) -> str:
 
 
 def _split(name: str, names: list[str]) -> tuple[str, str]:
-    """The cloud and its region; ``""``: the default of the configuration."""
+    """The cloud and its region; ``""``: the first one of the configuration."""
     cloud, region = cloud_and_region(name, names)
     return cloud, os.environ.get(_REGION, "") if cloud == name else region
 
