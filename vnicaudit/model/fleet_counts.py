@@ -6,8 +6,6 @@ series.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import msgspec
 
 from vnicaudit.model.finding import Severity
@@ -63,11 +61,3 @@ class FleetCounts(msgspec.Struct, frozen=True, kw_only=True):
     reopened: int = 0
     fixed: int = 0
     gone: int = 0
-
-
-class CountsSource(Protocol):
-    """Provides the newest counts, as a history does."""
-
-    def counts(self) -> FleetCounts:
-        """The newest counts, by few and short queries. Raises VnicauditError if they cannot be
-        read."""

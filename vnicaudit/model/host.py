@@ -64,17 +64,11 @@ class VdpaDevice(msgspec.Struct, frozen=True):
     path: str | None = None
     driver: str | None = None
     """``vhost_vdpa``, ``virtio_vdpa``; ``""`` if it is not bound to a driver."""
-    parent_bus: str | None = None
-    """``pci``, ``auxiliary``, ``vduse``; None also for a simulator, which has no parent."""
-    parent: str | None = None
-    """``0000:05:00.2``; for VDUSE the name that its program chose."""
     vduse: bool | None = None
     """A program implements the device, by VDUSE."""
     shared_memory: bool | None = None
     """The guest's memory must be shared: the device reads it at the addresses of the QEMU
     process."""
-    virtqueues: int | None = None
-    """Number of its virtqueues; sysfs has it only for VDUSE, since Linux 6.4."""
 
 
 def needed_memlock_kib(ram_kib: int, vdpa_count: int) -> int:

@@ -10,6 +10,9 @@ from vnicaudit.model.server import ServerConfig
 NAMELESS = "(no name)"
 """The placeholder for a missing name; a guest may also really have that name."""
 
+STANDARD_INPUT = "standard input"
+"""The target and file ``-``, as it is called in messages."""
+
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
 """An id that can be part of a command for copying without quotes, and cannot be taken for an
 option: ids come from outside."""
@@ -48,3 +51,8 @@ class FixNames(NamedTuple):
 
 
 NO_NAMES = FixNames()
+
+
+def file_title(file: str) -> str:
+    """The file as a heading names it: its path, or ``standard input``."""
+    return STANDARD_INPUT if file == "-" else file

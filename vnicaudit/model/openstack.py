@@ -84,7 +84,6 @@ class Image(msgspec.Struct, frozen=True):
     """The id of its project."""
     owner_name: str = ""
     """The name of that project; empty: unknown."""
-    protected: bool = False
     nova: int | None = None
     """The newest release of Nova (its major number) that it may be for; None: unknown."""
     readiness: Readiness = "unknown"

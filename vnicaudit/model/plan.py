@@ -9,7 +9,7 @@ from typing import ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.owner import Owner
 from vnicaudit.model.platform_name import DOMAIN_FILE, LIBVIRT, OPENSTACK, PlatformName
@@ -237,6 +237,9 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
     neither, or was read from a file."""
     risk: str = ""
     """The end of ``reason`` that does not belong to a change: further risks."""
+    findings: tuple[Finding, ...] = ()
+    """The current findings that it is planned for. The plan file does not have them; empty, too,
+    for a unit of a cloud."""
 
     @property
     def reason_of_changes(self) -> str:
@@ -287,6 +290,10 @@ class NotPlanned(msgspec.Struct, frozen=True):
     """The project's name; empty: unknown."""
     code: NotPlannedCode | Literal[""] = ""
     """``reason`` for machines; empty: the plan is older than codes."""
+    file: str | None = None
+    """The file of its definition, where that is in one."""
+    line: int | None = None
+    """Line of the file on which the definition begins."""
 
     @property
     def text(self) -> str:

@@ -7,7 +7,7 @@ changes; the sentence beside it may be reworded.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 NotPlannedCode = Literal[
     "already",
@@ -118,5 +118,3 @@ RefusalCode = Literal[
     "transient", "unreachable", "unreadable", "whole-only",
 ]  # fmt: skip
 """Reason why a unit of a run was refused. The sentence beside it says more."""
-
-REFUSAL_CODES: tuple[RefusalCode, ...] = get_args(RefusalCode)

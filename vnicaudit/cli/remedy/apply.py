@@ -1,4 +1,4 @@
-"""``vnicaudit apply``: carry a plan out."""
+"""``vnicaudit apply``: apply a plan."""
 
 from __future__ import annotations
 
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from vnicaudit.model.plan import Mode, Plan, Step
     from vnicaudit.model.runs import Foreseen
     from vnicaudit.remedy.applying.apply import RunContext
+    from vnicaudit.remedy.applying.kinds import KindTable
     from vnicaudit.reports.writer import View
 
 _LISTS_STEPS = "; `vnicaudit apply --dry-run` without --domain and --nic lists all steps"
@@ -121,7 +122,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
         _print_plan(plan, steps, options)
     tell_not_applied(not_done)
     if not steps:
-        return print_no_run(not_done, options.format, options.mode, options)
+        return print_no_run(not_done, kinds, options)
     context = run_context(options, wiring, options.mode, options.schedule)
     _check_reachable(steps, context, options)
     trial, address = trial_order(options, wiring.adapters), shadow_address(options.trials)
@@ -141,7 +142,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     take_shadows_out(options, wiring.adapters)
     refused = RefusedError.exit_code if not_done else 0
     if trial is not None and design == "flips":
-        # a hang-up ends it: it gives the guest back as it was, and would go on for hours
+        # a hang-up ends it: it restores the guest, and would otherwise go on for hours
         return measure_in_turns(steps, data, context, trial, options) or refused
     with hang_up_noted() as halted:
         context = replace(context, halted=halted)
@@ -160,7 +161,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
 
 
 def _check_format(options: ApplyOptions) -> None:
-    """Raises UsageError where a measurement would stand in the middle of a document."""
+    """Raises UsageError if the text of a measurement would end up inside a JSON document."""
     if options.format != "text" and options.trials.bench and not options.schedule.dry_run:
         raise UsageError(
             "--format json cannot be used with --bench: use `vnicaudit runs --format json` and "
@@ -169,10 +170,11 @@ def _check_format(options: ApplyOptions) -> None:
 
 
 def _check_reachable(steps: list[Step], context: RunContext, options: ApplyOptions) -> None:
-    """Raises UsageError for a step that these options do not reach, or cannot measure."""
+    """Raises UsageError for a step on a target that these options do not reach, or that cannot be
+    measured."""
     units = context.kinds.units(steps)
     check_reach(context.reach, context.kinds.by_controller(units))
-    with ExitStack() as stack:  # measuring connects to them as well
+    with ExitStack() as stack:  # measuring connects to them too
         context.drivers(stack, hold=False).check(units)
     if options.trials.bench is None:
         return
@@ -183,11 +185,19 @@ def _check_reachable(steps: list[Step], context: RunContext, options: ApplyOptio
 
 
 class WithSchedule(Protocol):
-    """The options of a command that applies a plan, as far as a run needs them that is none."""
+    """The part of a command's options that is needed when nothing is applied."""
+
+    @property
+    def mode(self) -> Mode:
+        """How the changes would take effect."""
 
     @property
     def schedule(self) -> ScheduleOptions:
-        """Tells a dry run."""
+        """Says if this is a dry run."""
+
+    @property
+    def format(self) -> Format:
+        """The format of what is printed."""
 
     @property
     def output(self) -> OutputOptions:
@@ -204,8 +214,8 @@ def read_plan(path: str) -> bytes:
 def chosen_steps(
     steps: Sequence[Step], domains: tuple[str, ...], macs: tuple[str, ...]
 ) -> tuple[Step, ...]:
-    """The steps on these domains (name or UUID) and NICs; all where none are named. Raises
-    UsageError for one that the plan has no step on, or none on such a NIC of such a domain."""
+    """The steps on these domains (name or UUID) and NICs; all steps if none are named. Raises
+    UsageError for a domain or NIC without a step in the plan."""
     from vnicaudit.base.wording import close_to
 
     wanted = tuple(dict.fromkeys(mac.lower() for mac in macs))
@@ -257,7 +267,8 @@ def print_dry_run(
     mode: Mode,
     output: OutputOptions,
 ) -> int:
-    """The exit code; steps that were not tried are told by then."""
+    """Print a dry run; returns the exit code. Steps that were left out have been reported
+    before."""
     if form == "text":
         code = print_foreseen(units, "would be applied")
         tell_unchanged(output)
@@ -270,17 +281,17 @@ def print_dry_run(
 
 
 def print_no_run(
-    not_done: list[tuple[Step, Foreseen]], form: Format, mode: Mode, options: WithSchedule
+    not_done: list[tuple[Step, Foreseen]], kinds: KindTable, options: WithSchedule
 ) -> int:
-    """Say that there is nothing to do, as a run or a dry run says what it did; the exit code."""
-    if form == "json" and not options.schedule.dry_run:
+    """Say that there is nothing to do, in the form of a run or a dry run; returns the exit code."""
+    if options.format == "json" and not options.schedule.dry_run:
         from vnicaudit.reports.runs.json import to_json
 
         emit(to_json([]).decode())
     else:
-        if form == "text" and not options.output.quiet:
-            emit(f"{nothing_to_apply(not_done, mode)}\n")
-        print_dry_run((), not_done, form, mode, options.output)
+        if options.format == "text" and not options.output.quiet:
+            emit(f"{nothing_to_apply(not_done, kinds, options.mode)}\n")
+        print_dry_run((), not_done, options.format, options.mode, options.output)
     return RefusedError.exit_code if not_done else 0
 
 

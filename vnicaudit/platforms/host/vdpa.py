@@ -21,7 +21,6 @@ from vnicaudit.platforms.host.tree import Tree
 
 _BUS = "/sys/bus/vdpa/devices"
 _CHARACTER = re.compile(r"vhost-vdpa-\d+")
-_QUEUE = re.compile(r"vq\d+")
 _SIMULATOR = "/sys/module/vdpa_sim/parameters/use_va"
 _HARDWARE = frozenset({"pci", "auxiliary"})
 
@@ -35,16 +34,12 @@ def _device(tree: Tree, name: str) -> VdpaDevice:
     folder = f"{_BUS}/{name}"
     parent = _parent(tree, folder)
     bus = tree.link_name(f"{folder}/../subsystem") if parent else None
-    vduse = None if parent is None else bus == "vduse"
     return VdpaDevice(
         name=name,
         path=_path(tree, folder),
         driver=_driver(tree, folder),
-        parent_bus=bus,
-        parent=parent or None,
-        vduse=vduse,
+        vduse=None if parent is None else bus == "vduse",
         shared_memory=needs_shared_memory(parent, bus, tree.text(_SIMULATOR)),
-        virtqueues=_virtqueues(tree, folder) if vduse else None,
     )
 
 
@@ -81,11 +76,6 @@ def _path(tree: Tree, folder: str) -> str | None:
 def _driver(tree: Tree, folder: str) -> str | None:
     driver = f"{folder}/driver"
     return "" if tree.exists(driver) is False else tree.link_name(driver)
-
-
-def _virtqueues(tree: Tree, folder: str) -> int | None:
-    """Number of virtqueues: a VDUSE device has one folder for each (vduse_dev_init_vqs)."""
-    return sum(_QUEUE.fullmatch(name) is not None for name in tree.names(f"{folder}/..")) or None
 
 
 def read_paths(tree: Tree, paths: Iterable[str]) -> tuple[tuple[str, bool], ...]:
