@@ -1,7 +1,7 @@
 """Write docs/reference/history-schema.md from the views of the history.
 
 python docs/generate_history.py            write the page
-python docs/generate_history.py --check    exit 1 when the page differs
+python docs/generate_history.py --check    exit 1 if the page differs
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _view(one: View) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code: 0, or 1 when ``--check`` finds that the page differs."""
+    """Write or check the page; returns the exit code: 1 if ``--check`` finds a difference."""
     new = page()
     if arguments != ["--check"]:
         PAGE.write_text(new, "utf-8")
