@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.rig.errors import RigError
-from tests.rig.process import PATIENCE, wait_for
+from tests.rig.process import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,6 @@ class Agent:
         # A program that a signal ended has no exit code; shells count from 128.
         code = status.get("exitcode", 128 + status.get("signal", 0))
         return Ran(tuple(argv), code, _text(status, "out-data"), _text(status, "err-data"))
-
-    def wait(self, *, seconds: float) -> None:
-        """Wait for the agent of a guest that is booting."""
-        wait_for(self.answers, f"agent of {self._domain.name()} answers", seconds=seconds)
 
 
 def _text(status: dict[str, Any], key: str) -> str:

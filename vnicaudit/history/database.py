@@ -13,11 +13,9 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from vnicaudit.errors import HistoryError, UsageError
-from vnicaudit.history.place import HistoryPlace, check_regular, prepare_file
+from vnicaudit.history.place import PATIENCE, HistoryPlace, check_regular, prepare_file
 from vnicaudit.text.secrets import masked_message
 
-_PATIENCE = 300
-"""Seconds that one who stores waits for another one."""
 _DAMAGED = ("database disk image is malformed", "file is not a database")
 _DAMAGED_ADVICE = (
     "; restore the file from a backup or a `vnicaudit history export`, or move it away to begin a "
@@ -28,11 +26,14 @@ _LOCK = 0x766E6963
 
 
 class Database:
-    """A history's database. ``read_only``: nothing is written, and no file is made."""
+    """A history's database. ``read_only``: nothing is written, and no file is made; ``patience``:
+    seconds to wait for the lock of a file."""
 
-    def __init__(self, place: HistoryPlace, *, read_only: bool = False) -> None:
+    def __init__(
+        self, place: HistoryPlace, *, read_only: bool = False, patience: float = PATIENCE
+    ) -> None:
         self.place = place
-        self._engine = _engine(place, read_only=read_only)
+        self._engine = _engine(place, read_only=read_only, patience=patience)
         self._writes = self._engine.execution_options(writes=True)
 
     @property
@@ -87,19 +88,19 @@ def _reason(error: SQLAlchemyError) -> str:
     return masked_message(" ".join(text.split()))[:500]
 
 
-def _engine(place: HistoryPlace, *, read_only: bool) -> Engine:
+def _engine(place: HistoryPlace, *, read_only: bool, patience: float) -> Engine:
     try:
         if place.kind == "postgresql":
             url = make_url(place.target).set(drivername="postgresql+psycopg")
             return create_engine(url, poolclass=NullPool)
-        return _sqlite_engine(place, read_only=read_only)
+        return _sqlite_engine(place, read_only=read_only, patience=patience)
     except ArgumentError:
         raise UsageError(f"{place.label}: not a URL of a database") from None
     except SQLAlchemyError as error:
         raise HistoryError(f"history {place.label}: {_reason(error)}") from None
 
 
-def _sqlite_engine(place: HistoryPlace, *, read_only: bool) -> Engine:
+def _sqlite_engine(place: HistoryPlace, *, read_only: bool, patience: float) -> Engine:
     path = Path(place.target).absolute()
     check_regular(path)
     if not read_only:
@@ -107,7 +108,7 @@ def _sqlite_engine(place: HistoryPlace, *, read_only: bool) -> Engine:
     mode = {"mode": "ro" if read_only else "rw", "uri": "true"}
     url = URL.create("sqlite", database=f"file:{quote(str(path))}", query=mode)
     # transactions are begun by _begin: the driver would begin them late, and not all
-    given = {"timeout": _PATIENCE, "isolation_level": None}
+    given = {"timeout": patience, "isolation_level": None}
     engine = create_engine(url, poolclass=NullPool, connect_args=given)
     event.listen(engine, "connect", _to_read if read_only else _to_write)
     event.listen(engine, "begin", _begin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, select
@@ -41,7 +42,8 @@ AUDITS = 60
 SETTLED = 20_000
 """Maximum findings listed as fixed, gone or suppressed."""
 _MEASURED = 10_000
-_AT_ONCE = 64
+_HOSTS_AT_ONCE = 64
+_ROWS_AT_ONCE = 8000
 _SEVERITY = {name: name for name in SEVERITIES}
 _CONFIDENCE = {name: name for name in CONFIDENCES}
 _STATUS: dict[str, HostStatus] = {"ok": "ok", "partial": "partial", "failed": "failed"}
@@ -91,27 +93,39 @@ class FleetState:
         """The hosts of the inventory, by name."""
         return [self._host(row) for row in self._connection.execute(_hosts())]
 
+    def groups(self, hosts: Sequence[FleetHost]) -> Iterator[list[FleetHost]]:
+        """The hosts in groups to ask about together: few hosts where they have many NICs and
+        findings, which are in memory at the same time."""
+        for some in chunks(hosts, _HOSTS_AT_ONCE):
+            rows = self._rows([one.id for one in some])
+            group: list[FleetHost] = []
+            room = _ROWS_AT_ONCE
+            for one in some:
+                if group and rows[one.id] > room:
+                    yield group
+                    group, room = [], _ROWS_AT_ONCE
+                group.append(one)
+                room -= rows[one.id]
+            yield group
+
     def marks_on(
-        self, hosts: Sequence[FleetHost]
+        self, group: Sequence[FleetHost]
     ) -> Iterator[tuple[FleetHost, dict[str, FindingMark]]]:
         """Each host with its open findings by fingerprint, accepted ones left out: a tenth of the
         work of :meth:`open_on`."""
-        for some in chunks(hosts, _AT_ONCE):
-            marks = self._marks([one.id for one in some])
-            for one in some:
-                yield one, marks[one.id]
+        marks = self._marks([one.id for one in group])
+        for one in group:
+            yield one, marks[one.id]
 
-    def open_on(self, hosts: Sequence[FleetHost]) -> Iterator[tuple[FleetHost, list[KnownFinding]]]:
+    def open_on(self, group: Sequence[FleetHost]) -> Iterator[tuple[FleetHost, list[KnownFinding]]]:
         """Each host with its open findings; accepted ones are left out."""
-        for some in chunks(hosts, _AT_ONCE):
-            found = self._open([one.id for one in some])
-            for one in some:
-                yield one, found[one.id]
+        found = self._open([one.id for one in group])
+        for one in group:
+            yield one, found.pop(one.id)
 
-    def nics_on(self, hosts: Sequence[FleetHost]) -> Iterator[tuple[FleetHost, list[NicRow]]]:
+    def nics_on(self, group: Sequence[FleetHost]) -> Iterator[tuple[FleetHost, list[NicRow]]]:
         """Each host with its NICs, guest by guest."""
-        for some in chunks(hosts, _AT_ONCE):
-            yield from known_nics(self._connection, some)
+        return known_nics(self._connection, group)
 
     def settled(self) -> list[KnownFinding]:
         """Findings that were fixed or gone in the audits of the trend and did not come back, newest
@@ -175,6 +189,17 @@ class FleetState:
             is_fresh=read == self._newest,
             is_tried=tried == self._newest,
         )
+
+    def _rows(self, hosts: Sequence[int]) -> Counter[int]:
+        """How many NICs and open findings each of these hosts has."""
+        numbers: Counter[int] = Counter()
+        for table in (nic, finding):
+            here = and_(table.c.host.in_(hosts), table.c.closed.is_(None))
+            query = select(table.c.host, func.count()).where(here).group_by(table.c.host)
+            numbers.update(
+                {int(one): int(number) for one, number in self._connection.execute(query)}
+            )
+        return numbers
 
     def _marks(self, hosts: Sequence[int]) -> dict[int, dict[str, FindingMark]]:
         f, p, h = finding.c, problem.c, host.c

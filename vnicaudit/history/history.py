@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from vnicaudit.errors import UsageError
-from vnicaudit.history.place import HistoryPlace, check_extras
+from vnicaudit.history.place import PATIENCE, HistoryPlace, check_extras
 from vnicaudit.model.fleet import FleetAudit, HostReading, KeptReading, Unpacked
 from vnicaudit.model.fleet_counts import FleetCounts
 from vnicaudit.model.history import (
@@ -19,6 +19,7 @@ from vnicaudit.model.history import (
     Trend,
     TrendRequest,
 )
+from vnicaudit.model.last_readings import LastReadings
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.ranking import MeasuredGain
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from vnicaudit.history.database import Database
     from vnicaudit.history.fleet_state import FleetState
     from vnicaudit.history.retention import Pruned
+
+PATIENCE_BESIDE = 2.0
+"""Seconds to wait for a lock where the history only adds to other work."""
 
 
 class History:
@@ -131,6 +135,13 @@ class History:
 
         return tuple(measured_gains(self.database))
 
+    def last_readings(self, hosts: Collection[str], fingerprints: Collection[str]) -> LastReadings:
+        """The last readings of these hosts, and what is open of these findings."""
+        from vnicaudit.history.last_readings import last_readings
+
+        with self.database.reading() as connection:
+            return last_readings(connection, hosts, fingerprints)
+
     def add_measurements(self, results: Iterable[BenchResult]) -> int:
         """Add measurements; the number of those that were not known."""
         from vnicaudit.history.measurements import add_measurements
@@ -160,11 +171,31 @@ def history_to_read(place: HistoryPlace) -> Iterator[History]:
 
     with _database(place, read_only=True) as database:
         if not (place.exists and has_tables(database)):
-            raise UsageError(
-                f"history {place.label}: nothing is stored there yet; `vnicaudit fleet audit` "
-                "stores what it reads"
-            )
+            raise _nothing_stored(place)
         yield History(database)
+
+
+@contextmanager
+def history_beside(place: HistoryPlace, patience: float = PATIENCE_BESIDE) -> Iterator[History]:
+    """A history to ask beside work that goes on without it: no file is migrated, and a lock is
+    waited for ``patience`` seconds. Raises UsageError, also where there is none or its schema is
+    older, MissingExtraError, HistoryError."""
+    if not place.exists:  # before any library is loaded
+        raise _nothing_stored(place)
+    check_extras(place.kind)
+    from vnicaudit.history.migrating import has_newest_tables
+
+    with _database(place, read_only=True, patience=patience) as database:
+        if not has_newest_tables(database):
+            raise _nothing_stored(place)
+        yield History(database)
+
+
+def _nothing_stored(place: HistoryPlace) -> UsageError:
+    return UsageError(
+        f"history {place.label}: nothing is stored there yet; `vnicaudit fleet audit` stores what "
+        "it reads"
+    )
 
 
 def upgrade_history(place: HistoryPlace) -> tuple[str | None, str]:
@@ -177,10 +208,12 @@ def upgrade_history(place: HistoryPlace) -> tuple[str | None, str]:
 
 
 @contextmanager
-def _database(place: HistoryPlace, *, read_only: bool) -> Iterator[Database]:
+def _database(
+    place: HistoryPlace, *, read_only: bool, patience: float = PATIENCE
+) -> Iterator[Database]:
     from vnicaudit.history.database import Database
 
-    database = Database(place, read_only=read_only)
+    database = Database(place, read_only=read_only, patience=patience)
     try:
         yield database
     finally:

@@ -34,7 +34,7 @@ def known_nics(
     rows = connection.execute(query)
     known = grouped((number, NicFacts._make(facts)) for number, *facts in rows)
     for host in hosts:
-        yield host, [_row(facts, host) for facts in known.get(host.id, ())]
+        yield host, [_row(facts, host) for facts in known.pop(host.id, ())]
 
 
 def _row(nic: NicFacts, host: FleetHost) -> NicRow:

@@ -38,6 +38,15 @@ def has_tables(database: Database) -> bool:
     return schema is not None
 
 
+def has_newest_tables(database: Database) -> bool:
+    """False where nothing of ours is there. Raises UsageError where the schema is another than the
+    newest, and HistoryError; nothing is migrated."""
+    schema = _schema(database)
+    if schema is not None and schema != NEWEST:
+        raise _not_newest(database.place, schema)
+    return schema is not None
+
+
 def ready(database: Database) -> None:
     """Prepare the database for writing with the newest schema. A file is copied and migrated
     automatically; tables in a PostgreSQL database are only created if there are none. Raises
@@ -55,17 +64,22 @@ def _schema(database: Database) -> str | None:
 
 
 def _migrate_file_or_refuse(place: HistoryPlace, schema: str) -> None:
-    _check_not_newer(schema, place)
     if place.kind != "sqlite":
-        raise UsageError(
-            f"history {place.label}: it has schema {schema}, this version needs {NEWEST}: run "
-            f"`{history_command('history upgrade', place.label)}` when no other version is in use"
-        )
+        raise _not_newest(place, schema)
+    _check_not_newer(schema, place)
     database = Database(place)
     try:
         upgrade(database)
     finally:
         database.close()
+
+
+def _not_newest(place: HistoryPlace, schema: str) -> UsageError:
+    _check_not_newer(schema, place)
+    return UsageError(
+        f"history {place.label}: it has schema {schema}, this version needs {NEWEST}: run "
+        f"`{history_command('history upgrade', place.label)}` when no other version is in use"
+    )
 
 
 def upgrade(database: Database) -> tuple[str | None, str]:

@@ -14,10 +14,12 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.waiting import standard_input
+from vnicaudit.cli.audit.fixing_line import FixingLine
 from vnicaudit.cli.options.output import Color, OutputOptions, use_color
 from vnicaudit.cli.options.reading import NovaOptions
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.output.files import STDOUT
+from vnicaudit.cli.output.progress import Progress, awaited_input
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit, flush, stream
 from vnicaudit.errors import UsageError
@@ -167,7 +169,9 @@ def fix(
     from vnicaudit.remedy.files import files_with_changes, fix_files, fix_text
 
     names = [target.name for target in targets if target.kind == "path"]
-    paths = files_with_changes(names, work, options)
+    progress = Progress(enabled=not fixing.quiet)
+    paths = files_with_changes(names, work, options, progress)
+    progress.clear()
     report, writer = _FixReport(fixing), platforms.writer
     found = fix_files(
         paths,
@@ -178,9 +182,12 @@ def fix(
         backup=fixing.backup,
         targets=names,
     )
-    for one in found:
-        report.take(one)
-    data = _stdin() if len(names) < len(targets) else None
+    line = FixingLine(len(paths), writes=fixing.write, enabled=not fixing.quiet)
+    with line.ticking():
+        for one in found:
+            with line.next_file():
+                report.take(one)
+    data = _stdin(quiet=fixing.quiet) if len(names) < len(targets) else None
     if data is not None:
         report.take(fix_text(data, "-", work, writer, include_unsafe=fixing.include_unsafe))
     return msgspec.structs.replace(report.end(), stdin=data)
@@ -299,9 +306,12 @@ def _note(text: str) -> None:
     tell(message(text))
 
 
-def _stdin() -> bytes | None:
+def _stdin(*, quiet: bool) -> bytes | None:
     """Standard input, read once; None if it is closed (the audit reports that)."""
     from vnicaudit.audit.reading.files import MAX_BYTES
 
     stream = standard_input()
-    return None if stream is None else stream.read(MAX_BYTES + 1)
+    if stream is None:
+        return None
+    with awaited_input(quiet=quiet):
+        return stream.read(MAX_BYTES + 1)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from vnicaudit import __version__
 from vnicaudit.audit.accepting.finding_filter import NO_FILTER, FindingFilter
+from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
-from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
+from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.request import AuditRequest
@@ -134,7 +135,7 @@ def with_closing(
     for product in products:
         if isinstance(product, Audited):
             yield product
-    closing = suppressor.closing(run.usage, whole=whole)
+    closing = suppressor.settings.closing(run.usage, whole=whole)
     if closing is not None:
         closing = finding_filter.apply(closing)
         run.count_extra(closing)

@@ -34,6 +34,9 @@ from vnicaudit.reports.writer import Replacements
 if TYPE_CHECKING:
     from vnicaudit.remedy.offered import OfferedFixes
 
+_UNREAD = 20
+"""Errors of a target that are told beside a diff."""
+
 
 def audit(request: AuditRequest) -> int:
     """Fix what is requested, audit and report; returns the exit code."""
@@ -99,7 +102,10 @@ def _tell_unread(run: AuditRun) -> None:
     from vnicaudit.reports.wording import unread_of
 
     for result in run.results:
-        for error in unread_of(result):
+        for number, error in enumerate(unread_of(result)):
+            if number == _UNREAD:
+                tell(f"… {result.unread - number:,} more in {safe(result.target)}")
+                break
             tell(safe(f"{error.place}: {error.message}"))
     if run.summary.crashed:
         tell("A rule crashed: to see which, write the report (run without --diff)")

@@ -15,6 +15,7 @@ from vnicaudit.base.clock import Clock
 from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.reasons import amount
 from vnicaudit.bench.metrics import METRICS
+from vnicaudit.bench.profiles.profile import sample_seconds
 from vnicaudit.cli.bench.options import FailOn, MeasuringOptions, ReportOptions, report_places
 from vnicaudit.cli.options.output import OutputOptions, terminal_width, use_color
 from vnicaudit.cli.options.state import state_folder
@@ -77,13 +78,13 @@ class BenchProgress:
             self._told = self._clock.monotonic()
 
     def runs(self, workload: Workload, arm: str, ahead: Ahead) -> None:
-        """Show which run starts, the last value, and the remaining time."""
+        """Show which run starts and how long it takes, the last value, and the remaining time."""
         self._metrics[workload.id] = next(iter(workload.decides), "")
         parts = [
             f"run {ahead.number:,} of at most {ahead.most:,}",
             f"about {about(ahead.remaining)} left",
             *([f"last {self._last}"] if self._last else []),
-            f"now {workload.id}, {arm}",
+            f"now {workload.id}, {arm}, for about {about(sample_seconds(workload))}",
         ]
         self._show("; ".join(parts))
 

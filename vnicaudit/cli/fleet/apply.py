@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import click
 import msgspec
 
+from vnicaudit.cli.fleet.next_audit import tell_next_audit
 from vnicaudit.cli.fleet.options import (
     ChosenHosts,
     InventoryOptions,
@@ -18,6 +19,7 @@ from vnicaudit.cli.fleet.options import (
 )
 from vnicaudit.cli.fleet.request import check_hosts
 from vnicaudit.cli.fleet.sources import sources_of
+from vnicaudit.cli.options.history import HistoryOptions, history_option
 from vnicaudit.cli.options.nova_manage import NovaManageOptions
 from vnicaudit.cli.options.output import (
     Format,
@@ -96,6 +98,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     without_host_lock: bool
     elsewhere: tuple[str, ...]
     connection: ConnectionOptions
+    history: str | None
     state: str | None
     output: OutputOptions
 
@@ -135,6 +138,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     "changes. Runs with the same state directory still exclude each other.",
 )
 @click.option("--bench", "--bench-peer", "--nova-manage", "elsewhere", hidden=True, multiple=True)
+@history_option
 @state_option
 @output_options
 @pass_wiring
@@ -153,7 +157,8 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
 
     if options.elsewhere:
         raise UsageError(_ELSEWHERE)
-    chosen = chosen_hosts(options.inventory, sources_of(LiveOptions(), wiring.platforms()))
+    sources = sources_of(LiveOptions(), wiring.platforms())
+    chosen = chosen_hosts(options.inventory, sources, quiet=options.output.quiet)
     check_hosts(chosen.hosts, wiring)
     data = read_plan(options.plan)
     whole = from_json(data, options.plan)
@@ -169,7 +174,7 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
             _print_steps(plan, steps, options)
     tell_reasons(not_done)
     if not steps:
-        return print_no_run(not_done, options.format, options.mode, options)
+        return print_no_run(not_done, context.kinds, options)
     if options.schedule.dry_run:
         units = dry_run_apply(steps, data, context)
         return print_dry_run(units, not_done, options.format, options.mode, options.output)
@@ -185,7 +190,11 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
         total = len(context.kinds.units(steps))
         with closing(RunTelling(quiet=quiet, total=total, waits=True)) as say:
             done = apply(steps, data, context, say)
-    return print_run(done, remedy, context.kinds, refused=bool(not_done), form=options.format)
+    code = print_run(done, remedy, context.kinds, refused=bool(not_done), form=options.format)
+    if not quiet:
+        place = HistoryOptions(options.history, None, (), options.state)
+        tell_next_audit(done.run, chosen.hosts, options.inventory, place)
+    return code
 
 
 def _context(

@@ -74,7 +74,8 @@ def command(options: FleetInventoryOptions, wiring: Wiring) -> int:
     """Show the hosts of an inventory: names, URIs, sites and groups, and where each comes from."""
     reading = reading_of(options.reading, (), verbose=options.output.verbose)
     live = reading.options.live
-    chosen = chosen_hosts(options.inventory, sources_of(live, wiring.platforms()))
+    sources = sources_of(live, wiring.platforms())
+    chosen = chosen_hosts(options.inventory, sources, quiet=options.output.quiet)
     check_hosts(chosen.hosts, wiring)
     checks = _checks(options, chosen, live, wiring)
     rows = _Rows(chosen, checks)

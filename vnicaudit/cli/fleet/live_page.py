@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 FIRST = 10
 """Changes of the ranking shown on the page."""
 _MOST_NOTES = 2000
-_HOSTS_AT_ONCE = 64
-"""Hosts for which the history is queried together."""
 _KEPT_AT_ONCE = 8
 """Stored readings held in memory at the same time."""
 
@@ -128,17 +126,18 @@ class _LivePage:
     ) -> Iterator[tuple[FleetHost, Mapping[str, FindingMark], HostReading]]:
         """Each host with its marks and its reading. Several are collected first, so that one query
         of the history completes the readings that are not stored completely."""
-        held: list[_HeldHost] = []
-        kept_readings = 0
-        for host, marks in self._state.marks_on(hosts):
-            stored = self._readings.of(host)
-            whole = None if stored is None else kept_reading(stored, host, marks)
-            held.append(_HeldHost(host, marks, stored, whole))
-            kept_readings += stored is not None
-            if len(held) >= _HOSTS_AT_ONCE or kept_readings >= _KEPT_AT_ONCE:
-                yield from self._completed(held)
-                held, kept_readings = [], 0
-        yield from self._completed(held)
+        for group in self._state.groups(hosts):
+            held: list[_HeldHost] = []
+            kept_readings = 0
+            for host, marks in self._state.marks_on(group):
+                stored = self._readings.of(host)
+                whole = None if stored is None else kept_reading(stored, host, marks)
+                held.append(_HeldHost(host, marks, stored, whole))
+                kept_readings += stored is not None
+                if kept_readings >= _KEPT_AT_ONCE:
+                    yield from self._completed(held)
+                    held, kept_readings = [], 0
+            yield from self._completed(held)
 
     def _completed(
         self, held: Sequence[_HeldHost]

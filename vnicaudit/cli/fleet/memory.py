@@ -45,8 +45,9 @@ class AuditMemory:
             ):
                 for one in state.settled():
                     findings[one.fingerprint] = _past(one.state, one.first_seen)
-                for _host, marks in state.marks_on(state.hosts()):
-                    findings |= {key: _past(*mark) for key, mark in marks.items()}
+                for group in state.groups(state.hosts()):
+                    for _host, marks in state.marks_on(group):
+                        findings |= {key: _past(*mark) for key, mark in marks.items()}
         except MissingExtraError:
             return PageMemory(hosts=_hosts(run))
         except UsageError:  # nothing is stored yet: everything is new

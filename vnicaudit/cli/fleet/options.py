@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from vnicaudit.base.shell import word
 from vnicaudit.base.waiting import standard_input
 from vnicaudit.cli.options.records import Number, group
+from vnicaudit.cli.output.progress import awaited_input
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.limits import LimitedHosts
 from vnicaudit.fleet.inventory.records import DEFAULT_URI, Inventory
-from vnicaudit.fleet.inventory.sources import Sources, read_inventory
+from vnicaudit.fleet.inventory.sources import STDIN, Sources, read_inventory
 from vnicaudit.fleet.running.host_reading import ReadingLimits
 from vnicaudit.fleet.sampling import AuditSample, SampleOf
 from vnicaudit.model.fleet import InventoryHost
@@ -191,14 +194,27 @@ class ChosenHosts(msgspec.Struct, frozen=True):
     unmatched: tuple[str, ...] = ()
 
 
-def chosen_hosts(options: InventoryOptions, sources: Sources) -> ChosenHosts:
+def chosen_hosts(
+    options: InventoryOptions, sources: Sources, *, quiet: bool = False
+) -> ChosenHosts:
     """Read the inventory and apply ``--limit``. Raises UsageError if no host is left."""
     given = msgspec.structs.replace(sources, stdin=standard_input(), template=options.uri)
-    inventory = read_inventory(options.inventories, given)
+    with awaited_input(quiet=quiet) if STDIN in options.inventories else nullcontext():
+        inventory = read_inventory(options.inventories, given)
     if not options.limit:
         return ChosenHosts(inventory, inventory.hosts)
     limited = LimitedHosts(inventory.hosts, inventory.groups)
     return ChosenHosts(inventory, limited.limited(options.limit), tuple(limited.unmatched))
+
+
+def inventory_words(options: InventoryOptions, limit: str = "") -> str:
+    """The options of another command on the same inventory, each behind a blank."""
+    words = [f" -i {word(one)}" for one in options.inventories]
+    if options.uri != DEFAULT_URI:
+        words.append(f" --uri {word(options.uri)}")
+    if limit:
+        words.append(f" --limit {word(limit)}")
+    return "".join(words)
 
 
 def limits_of(options: RunningOptions) -> ReadingLimits:

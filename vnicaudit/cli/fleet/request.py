@@ -111,7 +111,8 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
     )
     audit = request_of(whole, [], platforms)
     sample = sample_of(options.sampling)
-    selection = chosen_hosts(options.inventory, sources_of(audit.reading.options.live, platforms))
+    sources = sources_of(audit.reading.options.live, platforms)
+    selection = chosen_hosts(options.inventory, sources, quiet=options.output.quiet)
     check_hosts(selection.hosts, wiring)
     request = FleetRequest(
         audit=audit,

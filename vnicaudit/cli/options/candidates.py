@@ -3,6 +3,7 @@ cannot be read offer nothing."""
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.options.state import state_folder
+from vnicaudit.cli.options.state import VARIABLE, state_folder
 from vnicaudit.errors import VnicauditError
 from vnicaudit.text.cloud_names import CLOUD
 
@@ -25,9 +26,11 @@ _PROC = "/proc"
 def targets(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem[str]]:
-    """Files and folders, this hypervisor, URIs of earlier runs, and the clouds of clouds.yaml."""
+    """Files and folders, this hypervisor, URIs of the last fleet audit and of earlier runs, and the
+    clouds of clouds.yaml."""
     del parameter
-    words = [(_LOCAL, "this hypervisor"), *_uris(_state(context)), *_clouds()]
+    state = _state(context)
+    words = [(_LOCAL, "this hypervisor"), *_audited(state), *_changed(state), *_clouds()]
     if not incomplete:  # after a slash it is listed as one of the folders
         words.insert(0, (_PROC, "every QEMU that runs on this machine"))
     named = _beginning(incomplete, words)
@@ -101,7 +104,8 @@ def measurements(
 
 
 def _state(context: click.Context) -> str:
-    return state_folder(context.params.get("state"))
+    """The state folder; of a command without ``--state``, too, the one that the variable names."""
+    return state_folder(context.params.get("state") or os.environ.get(VARIABLE))
 
 
 def _item(word: str, meaning: str) -> CompletionItem[str]:
@@ -127,19 +131,40 @@ def _beginning(incomplete: str, words: Iterable[tuple[str, str]]) -> list[Comple
     ]
 
 
-def _uris(state: str) -> Iterator[tuple[str, str]]:
+def _audited(state: str) -> Iterator[tuple[str, str]]:
+    """URIs of the hosts of the last fleet audit in the state directory. Its own file names them; no
+    database is opened."""
+    from vnicaudit.fleet.running.spool import finished_spool
+    from vnicaudit.reports.safe import safe
+
+    try:
+        audit = finished_spool(Path(state)).audit()
+    except (OSError, VnicauditError):
+        return
+    for host in audit.hosts:
+        if _is_shown(host.uri):
+            yield host.uri, f"{safe(host.name)}, audited {audit.started[:10]}"
+
+
+def _changed(state: str) -> Iterator[tuple[str, str]]:
     """URIs at which a run in the state directory changed something."""
     from vnicaudit.remedy.applying.history import runs
-    from vnicaudit.text.libvirt_uri import is_uri
-    from vnicaudit.text.secrets import masked
 
     try:
         named = {target: run.id for run in reversed(runs(state)) for target in run.targets}
     except (OSError, VnicauditError):
         return
     for target, run in named.items():
-        if is_uri(target) and masked(target) == target:
+        if _is_shown(target):
             yield target, f"changed by {run}"
+
+
+def _is_shown(target: str) -> bool:
+    """True for a URI of libvirt without a secret in it."""
+    from vnicaudit.text.libvirt_uri import is_uri
+    from vnicaudit.text.secrets import masked
+
+    return is_uri(target) and masked(target) == target
 
 
 def _clouds() -> Iterator[tuple[str, str]]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
+from click.core import ParameterSource
 
+from vnicaudit.base.shell import path_word
 from vnicaudit.cli.options.reading import config_option, trust_option
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.options.state import state_folder, state_option
@@ -60,6 +62,18 @@ history_option = click.option(
     help="Store of past audits: a file, or postgresql://USER@HOST/DATABASE (keep passwords in "
     "PGPASSFILE or a service file).  [default: history.db in the state directory]",
 )
+
+
+def named_history() -> str:
+    """The option for another command, behind a blank, where the command line of this one names a
+    history (without a password); empty where a variable or the settings do."""
+    context = click.get_current_context()
+    if context.get_parameter_source("history") is not ParameterSource.COMMANDLINE:
+        return ""
+    from vnicaudit.history.place import history_place
+
+    return f" --history {path_word(history_place(context.params['history'], '').label)}"
+
 
 history_options = group(
     "place", HistoryOptions, history_option, state_option, config_option, trust_option

@@ -6,6 +6,8 @@ import click
 
 from vnicaudit.text.own_commands import SYSTEM, default_state
 
+VARIABLE = "VNICAUDIT_STATE"
+
 
 def state_folder(state: str | None) -> str:
     """``--state``, else this user's directory."""
@@ -14,7 +16,7 @@ def state_folder(state: str | None) -> str:
 
 state_option = click.option(
     "--state",
-    envvar="VNICAUDIT_STATE",
+    envvar=VARIABLE,
     metavar="DIR",
     type=click.Path(file_okay=False),
     help=f"State directory: journals and past runs.  [default: {SYSTEM} for root, else "

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from vnicaudit.audit.progress import STANDARD_INPUT
+from vnicaudit.base.waiting import is_input_awaited
 from vnicaudit.base.wording import count
 from vnicaudit.cli.output.progress_line import STALLED, ProgressLine
 from vnicaudit.cli.output.stderr import QUIET_FOR, time_left
+from vnicaudit.model.names import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Target
@@ -19,12 +21,25 @@ _IN_FILES = ("path", "stdin", "together")
 """Kinds of targets that are files, not live connections."""
 
 
+@contextmanager
+def awaited_input(*, quiet: bool) -> Iterator[None]:
+    """While standard input is read, show that its end is awaited."""
+    progress = Progress(enabled=not quiet)
+    if is_input_awaited():
+        progress.waits_for(STANDARD_INPUT)
+    try:
+        yield
+    finally:
+        progress.waits_no_more()
+        progress.clear()
+
+
 class Progress:
     """Counts domains and files as they are read. While nothing arrives, shows what it is waiting
     for and for how long.
 
-    The waiting line is written by a thread, which is started with the first live target. Files are
-    read before that, by processes that must not be forked beside a thread.
+    The waiting line is written by a thread, which runs while a pipe is read, and from the first
+    live target on. Files are read by processes that must not be forked beside a thread.
     """
 
     def __init__(self, *, enabled: bool, clock: Callable[[], float] = time.monotonic) -> None:
@@ -56,6 +71,12 @@ class Progress:
         """Show that the first target is waited for, if none of them is a file."""
         if targets and not any(target.kind in _IN_FILES for target in targets):
             self.waits_for(targets[0].name)
+
+    def waits_no_more(self) -> None:
+        """The pipe has been read: files may follow."""
+        with self._lock:
+            self._waiting = ""
+        self._line.stop_ticking()
 
     def show_waiting(self) -> None:
         """Show what is waited for, and for how long."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Callable
 
 from vnicaudit.cli.output.stderr import EVERY, QUIET_FOR, Rewritten, is_terminal, tell
@@ -29,7 +28,7 @@ class ProgressLine:
         self._started = clock()
         self._next = self._started + (QUIET_FOR if self.on_terminal else LONG)
         self._rewritten = Rewritten()
-        self._ticking = False
+        self._ticking: tuple[threading.Thread, threading.Event] | None = None
 
     @property
     def is_due(self) -> bool:
@@ -54,12 +53,21 @@ class ProgressLine:
 
     def tick(self, action: Callable[[], None]) -> None:
         """Call ``action`` every second from now on, in a thread. Only the first call starts one."""
-        if self.is_enabled and not self._ticking:
-            self._ticking = True
-            threading.Thread(target=_each_second, args=(action,), daemon=True).start()
+        if self.is_enabled and self._ticking is None:
+            end = threading.Event()
+            thread = threading.Thread(target=_each_second, args=(action, end), daemon=True)
+            self._ticking = thread, end
+            thread.start()
+
+    def stop_ticking(self) -> None:
+        """End the thread: processes may be forked from now on."""
+        if self._ticking is not None:
+            thread, end = self._ticking
+            end.set()
+            thread.join()
+            self._ticking = None
 
 
-def _each_second(action: Callable[[], None]) -> None:
-    while True:
-        time.sleep(QUIET_FOR)
+def _each_second(action: Callable[[], None], end: threading.Event) -> None:
+    while not end.wait(QUIET_FOR):
         action()

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from vnicaudit.model.plan import Mode, Plan, Step
     from vnicaudit.model.runs import Foreseen
     from vnicaudit.remedy.applying.apply import RunContext
+    from vnicaudit.remedy.applying.kinds import KindTable
     from vnicaudit.reports.writer import View
 
 _LISTS_STEPS = "; `vnicaudit apply --dry-run` without --domain and --nic lists all steps"
@@ -121,7 +122,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
         _print_plan(plan, steps, options)
     tell_not_applied(not_done)
     if not steps:
-        return print_no_run(not_done, options.format, options.mode, options)
+        return print_no_run(not_done, kinds, options)
     context = run_context(options, wiring, options.mode, options.schedule)
     _check_reachable(steps, context, options)
     trial, address = trial_order(options, wiring.adapters), shadow_address(options.trials)
@@ -187,8 +188,16 @@ class WithSchedule(Protocol):
     """The part of a command's options that is needed when nothing is applied."""
 
     @property
+    def mode(self) -> Mode:
+        """How the changes would take effect."""
+
+    @property
     def schedule(self) -> ScheduleOptions:
         """Says if this is a dry run."""
+
+    @property
+    def format(self) -> Format:
+        """The format of what is printed."""
 
     @property
     def output(self) -> OutputOptions:
@@ -272,17 +281,17 @@ def print_dry_run(
 
 
 def print_no_run(
-    not_done: list[tuple[Step, Foreseen]], form: Format, mode: Mode, options: WithSchedule
+    not_done: list[tuple[Step, Foreseen]], kinds: KindTable, options: WithSchedule
 ) -> int:
     """Say that there is nothing to do, in the form of a run or a dry run; returns the exit code."""
-    if form == "json" and not options.schedule.dry_run:
+    if options.format == "json" and not options.schedule.dry_run:
         from vnicaudit.reports.runs.json import to_json
 
         emit(to_json([]).decode())
     else:
-        if form == "text" and not options.output.quiet:
-            emit(f"{nothing_to_apply(not_done, mode)}\n")
-        print_dry_run((), not_done, form, mode, options.output)
+        if options.format == "text" and not options.output.quiet:
+            emit(f"{nothing_to_apply(not_done, kinds, options.mode)}\n")
+        print_dry_run((), not_done, options.format, options.mode, options.output)
     return RefusedError.exit_code if not_done else 0
 
 

@@ -48,10 +48,16 @@ def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) 
         return is_refused("; ".join(step.refused), (*(one.code for one in step.blocked), *lost))
     if not step.safe and not unsafe:
         return is_refused(f"unsafe: {step.reason} (--include-unsafe)", ("unsafe",))
-    option = step.mode(mode)
-    if not option.possible and not (mode == "next-boot" and kinds.of(step).is_text):
+    if not _is_possible(step, kinds, mode):
+        option = step.mode(mode)
         return is_refused(f"not possible with --mode {mode}: {option.reason}", (option.code,))
     return None
+
+
+def _is_possible(step: Step, kinds: KindTable, mode: Mode) -> bool:
+    """True if the mode can make the change. Text in a file can always be changed: its guest gets it
+    at its next boot."""
+    return step.mode(mode).possible or (mode == "next-boot" and kinds.of(step).is_text)
 
 
 def tell_not_applied(not_done: Sequence[tuple[Step, Foreseen]]) -> None:
@@ -77,13 +83,15 @@ def tell_reasons(not_done: Sequence[tuple[Step, Foreseen]]) -> None:
         tell(safe(f"Not applied: {count(number, 'step')}: {reason}"))
 
 
-def nothing_to_apply(not_done: Sequence[tuple[Step, Foreseen]], mode: Mode) -> str:
+def nothing_to_apply(
+    not_done: Sequence[tuple[Step, Foreseen]], kinds: KindTable, mode: Mode
+) -> str:
     """A message for when no step can be applied: the number of steps, and what each kind of them
     needs."""
     blocked = sum(bool(step.refused) for step, _why_not in not_done)
     allowed = [(step, "unsafe" in why_not.codes) for step, why_not in not_done if not step.refused]
     impossible = [step for step, is_unsafe in allowed if not is_unsafe]
-    mode_words = f" not possible with --mode {mode}{_other_mode(impossible, mode)}"
+    mode_words = f" not possible with --mode {mode}{_other_mode(impossible, kinds, mode)}"
     parts = [
         (len(allowed) - len(impossible), "unsafe step", " (to include: --include-unsafe)"),
         (blocked, "blocked step", " (make a new plan when the causes are removed)"),
@@ -93,14 +101,9 @@ def nothing_to_apply(not_done: Sequence[tuple[Step, Foreseen]], mode: Mode) -> s
     return f"Nothing to apply: {', '.join(told) or 'the plan has no steps'}"
 
 
-def _other_mode(steps: Sequence[Step], mode: Mode) -> str:
+def _other_mode(steps: Sequence[Step], kinds: KindTable, mode: Mode) -> str:
     """The mode with which all these steps can be applied; empty: there is none."""
-    from vnicaudit.model.plan import FileUnit
-
-    in_files = [isinstance(step.unit, FileUnit) for step in steps]
-    if mode == "next-boot" or not all(
-        is_file or step.mode("next-boot").possible
-        for step, is_file in zip(steps, in_files, strict=True)
-    ):
+    if mode == "next-boot" or not all(_is_possible(one, kinds, "next-boot") for one in steps):
         return ""
-    return f" (use --mode next-boot{', which writes the files' if all(in_files) else ''})"
+    in_files = all(kinds.of(step).is_text for step in steps)
+    return f" (use --mode next-boot{', which writes the files' if in_files else ''})"

@@ -26,8 +26,11 @@ class Estimates:
         change = candidate.key.change
         if change.field != _MODEL or change.removes or len(candidate.before) != 1:
             return None
-        (before,) = candidate.before
-        gains = self._gains.get((before or "", change.value), [])
+        return self.between(candidate.before[0] or "", change.value)
+
+    def between(self, before: str, after: str) -> GainEstimate | None:
+        """The gain of a NIC that is of one model and becomes one of another; None: not measured."""
+        gains = self._gains.get((before, after), [])
         return _estimate(gains) if before and gains else None
 
 

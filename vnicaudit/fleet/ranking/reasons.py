@@ -27,7 +27,7 @@ def _parts(candidate: Candidate, elsewhere: int, estimate: GainEstimate | None) 
     if elsewhere:
         yield f"the same change in {count(elsewhere, 'more place')}"
     if estimate is not None:
-        yield _gain(estimate)
+        yield gain_words(estimate)
 
 
 def _traffic(candidate: Candidate) -> Iterator[str]:
@@ -58,7 +58,7 @@ def _cured(candidate: Candidate) -> str:
     return f"cures {count(candidate.nics, 'NIC')}{guests}"
 
 
-def _gain(estimate: GainEstimate) -> str:
+def gain_words(estimate: GainEstimate) -> str:
     """``measured: +212 % bandwidth of bulk (median of 4 measurements, +180 to +250 %)``."""
     number, spread = estimate.measurements, "no spread known"
     if estimate.low is not None and estimate.high is not None:

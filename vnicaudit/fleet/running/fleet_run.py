@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from vnicaudit.audit.accepting.suppressions import Suppressor, Usage
+from vnicaudit.audit.accepting.settings_entries import Usage
+from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.macs import EncodedNic, MacTable, left_out_note
 from vnicaudit.audit.tally import Totals
 from vnicaudit.audit.work import AuditWork

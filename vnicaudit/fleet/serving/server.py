@@ -19,7 +19,6 @@ from vnicaudit.fleet.serving.addresses import HostNames, ListenAddress
 from vnicaudit.fleet.serving.answers import Response, Route, plain
 
 _LONGEST_PATH = 1024
-_METHODS = frozenset({"GET", "HEAD"})
 _BUSY = plain(503, "busy: too many requests at once", ("Retry-After", "5"))
 
 

@@ -116,7 +116,6 @@ def image_of(
         id=identity,
         updated=_text(raw, "updated_at"),
         owner=_text(raw, "owner"),
-        protected=raw.get("protected") is True,
         nova=nova,
         readiness=readiness_by(values),
     )

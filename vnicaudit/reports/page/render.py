@@ -8,7 +8,7 @@ from string import Template
 
 import msgspec
 
-from vnicaudit.reports.html_document import head, policy, stylesheet, template
+from vnicaudit.reports.html_document import head, stylesheet, template
 from vnicaudit.reports.page.answer import AnswerCounts
 from vnicaudit.reports.page.coverage import sample_of
 from vnicaudit.reports.page.data import PageAbout, PageData, PageEnd, PageSettled, PageSubject
@@ -89,12 +89,6 @@ def render_page(data: PageData) -> Iterator[str]:
     for one in data.settled:
         page.add_settled(one)
     yield from page.finish(data.about, data.end)
-
-
-def page_policy() -> str:
-    """The policy in the page. A server also sends it as a header, which can say more
-    (``frame-ancestors``)."""
-    return policy(stylesheet(*_STYLES), page_script())
 
 
 @cache

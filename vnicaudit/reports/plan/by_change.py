@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from vnicaudit.base.wording import count
+from vnicaudit.model.last_readings import PlanHistory
 from vnicaudit.model.plan import FileUnit, Step, StepWords
 from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.plan.history import history_line
 from vnicaudit.reports.plan.of_any import of_any, without_heads
 from vnicaudit.reports.plan.overview import guest_key, guest_names
 from vnicaudit.reports.plan.step_text import StepText, state_of
@@ -26,7 +28,7 @@ _ORDER = ("blocked", "unsafe", _OWNER, "safe")
 """Order of states for review: exceptions first."""
 
 
-def steps_by_change(steps: Iterable[Step], options: Options) -> Iterator[str]:
+def steps_by_change(steps: Iterable[Step], options: Options, history: PlanHistory) -> Iterator[str]:
     """Each change once: its first step as an example, the number of steps, and their guests. Sorted
     by state, exceptions first; within a state the rarest change first, because it is the least
     expected."""
@@ -38,6 +40,7 @@ def steps_by_change(steps: Iterable[Step], options: Options) -> Iterator[str]:
         for group in groups:
             yield from text.lines(group[0])
             yield wrap(safe(_extent(group, options)), options.width, "    ", "      ")
+            yield from history_line(group, history, options)
             yield "\n"
 
 

@@ -8,11 +8,13 @@ from typing import Literal, get_args
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
+from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
 from vnicaudit.model.plan import CloudUnit, FileUnit, ServerUnit, Step, StepWords
 from vnicaudit.model.refs import NicRef
 from vnicaudit.reports.findings.grouped import files_of_a_host
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.by_change import names_shown, steps_by_change
+from vnicaudit.reports.plan.history import history_line
 from vnicaudit.reports.plan.of_any import of_any, without_heads
 from vnicaudit.reports.plan.overview import guest_names
 from vnicaudit.reports.plan.step_text import StepText
@@ -28,18 +30,20 @@ _NOT_TOLD = "not told"
 
 
 class _EqualSteps:
-    """The number of equal steps, and the ids and names of the first."""
+    """Equal steps, and the ids and names of the first."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.steps: list[Step] = []
         self.names: list[str] = []
 
 
-def grouped_steps(steps: Iterable[Step], options: Options) -> Iterator[str]:
+def grouped_steps(
+    steps: Iterable[Step], options: Options, history: PlanHistory = NO_HISTORY
+) -> Iterator[str]:
     """All steps by change (exceptions first), or by image, flavor, project, host or rules; the
     largest group first."""
     if options.group_by == "change":
-        yield from steps_by_change(steps, options)
+        yield from steps_by_change(steps, options, history)
         return
     paint, text = Paint(color=options.color), StepText(options)
     names = names_shown(options)
@@ -48,24 +52,25 @@ def grouped_steps(steps: Iterable[Step], options: Options) -> Iterator[str]:
     for step, name in zip(steps, guest_names(steps), strict=True):
         equal = found.setdefault(_group(step, options.group_by), {})
         one = equal.setdefault(_common(step, text), _EqualSteps())
-        one.count += 1
+        one.steps.append(step)
         if len(one.names) < names:
             one.names.append(f"{name} (step {step.id})")
     for group, equal in sorted(found.items(), key=lambda item: (-_total(item[1]), item[0])):
         name = safe(group)
         about = f"{count(_total(equal), 'step')}, {count(len(equal), 'kind')}"
         yield title_line(Piece(name, paint("name", name)), about, options.width)
-        for words, one in sorted(equal.items(), key=lambda item: -item[1].count):
+        for words, one in sorted(equal.items(), key=lambda item: -len(item[1].steps)):
             yield words
-            more = one.count - len(one.names)
+            more = len(one.steps) - len(one.names)
             on = ", ".join(one.names) + (f" and {more:,} more" if more else "")
-            said = f"{count(one.count, 'step')} like this, on {on}"
+            said = f"{count(len(one.steps), 'step')} like this, on {on}"
             yield wrap(safe(said), options.width, "    ", "      ")
+            yield from history_line(one.steps, history, options)
             yield "\n"
 
 
 def _total(equal: dict[str, _EqualSteps]) -> int:
-    return sum(one.count for one in equal.values())
+    return sum(len(one.steps) for one in equal.values())
 
 
 def _group(step: Step, by: str) -> str:

@@ -153,9 +153,13 @@ def guest_names(steps: Iterable[Step]) -> list[str]:
     """The name of each step's guest, with its file, target or id if the name is not unique. Common
     parent folders of files are left out."""
     steps = tuple(steps)
-    paths = [step.unit.path for step in steps if isinstance(step.unit, FileUnit)]
-    shared = os.path.commonprefix(paths).rfind("/") + 1  # noqa: RUF071 - cut at a slash
+    shared = shared_folder(step.unit.path for step in steps if isinstance(step.unit, FileUnit))
     return told_apart(_name_and_place(step, shared) for step in steps)
+
+
+def shared_folder(paths: Iterable[str]) -> int:
+    """Characters with which all of these paths begin, up to the last slash in them."""
+    return os.path.commonprefix(list(paths)).rfind("/") + 1  # noqa: RUF071 - cut at a slash
 
 
 def _name_and_place(step: Step, shared: int) -> tuple[str, ...]:

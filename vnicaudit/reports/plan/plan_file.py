@@ -150,6 +150,10 @@ class FileNotPlanned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Code for ``reason``; empty: the plan is from an older version."""
     cause: str = ""
     """``reason`` without the advice about an option; empty: the plan is from an older version."""
+    file: str | None = None
+    """The file of the NIC's definition; None: it is not in a file."""
+    line: int | None = None
+    """Line of the file on which the definition begins."""
 
 
 class FilePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

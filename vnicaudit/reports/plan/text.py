@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.base.wording import count, told_apart
+from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, ObjectUnit, Plan, ServerUnit, Step
 from vnicaudit.model.refs import CloudRef, NicRef
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.grouped import grouped_steps
-from vnicaudit.reports.plan.overview import names_of, overview
+from vnicaudit.reports.plan.history import coverage_line, unread_lines
+from vnicaudit.reports.plan.overview import names_of, overview, shared_folder
 from vnicaudit.reports.plan.step_text import StepText, state_of
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import name_and_id, nic_label
@@ -26,23 +28,26 @@ _STATES = ("safe", "unsafe", "blocked", "for the owner to do")
 _Key = tuple[str, "str | None", str, "str | None", "str | None"]
 
 
-def render(plan: Plan, options: Options) -> Iterator[str]:
+def render(plan: Plan, options: Options, history: PlanHistory = NO_HISTORY) -> Iterator[str]:
     """The plan in pieces that end with a line break. ``verbose`` adds what to prepare in the guest,
     the reasons of safe changes, digests, and each NIC left out; ``quiet`` leaves out notes on the
-    targets and the last line. ``view`` short: a table instead of the steps."""
+    targets and the last lines. ``view`` short: a table instead of the steps. ``history``: facts
+    about steps that are grouped, and about hosts that could not be read."""
     text = _PlanText(plan, options)
     if options.view == "short":
         yield from overview(plan, options)
     elif options.group_by:
-        yield from grouped_steps(plan.steps, options)
+        yield from grouped_steps(plan.steps, options, history)
     else:
         yield from text.steps()
     yield from text.not_planned()
     if not options.quiet:
         yield from text.notes()
     yield from text.errors()
+    yield from unread_lines(history, options)
     if not options.quiet:
         yield text.closing()
+        yield from coverage_line(history, options)
 
 
 def summary(plan: Plan) -> str:
@@ -132,8 +137,8 @@ class _PlanText:
         if self._verbose:
             yield from map(self._one_not_planned, group)
         else:
-            named = ((_name(one.about), one.target, one.about.id or "") for one in group)
-            yield f"    {names_of(list(map(safe, told_apart(named))), self._width - 4)}\n"
+            names = map(safe, _names_told_apart(group))
+            yield f"    {names_of(list(names), self._width - 4)}\n"
 
     def notes(self) -> Iterator[str]:
         """Notes on the targets."""
@@ -172,9 +177,20 @@ class _PlanText:
         return fold(pieces, self._width, "  ", "    ", "  ")
 
     def _one_not_planned(self, one: NotPlanned) -> str:
-        words = [_name(one.about), nic_label(one.about), ", ".join(one.rules), one.target]
+        place = f"{one.file or one.target}:{one.line}" if one.line else one.file or one.target
+        words = [_name(one.about), nic_label(one.about), ", ".join(one.rules), place]
         pieces = [Piece(word, word) for word in map(safe, words) if word]
         return fold(pieces, self._width, "    ", "      ", "  ")
+
+
+def _names_told_apart(group: list[NotPlanned]) -> list[str]:
+    """The name of each, with its file, target, id or line where others are called so."""
+    shared = shared_folder(one.file for one in group if one.file)
+    return told_apart(
+        (_name(one.about), (one.file or "")[shared:], one.target, one.about.id or "",
+         f"line {one.line}" if one.line else "")
+        for one in group
+    )  # fmt: skip
 
 
 def _grouped(steps: Iterable[Step]) -> dict[str, dict[_Key, list[Step]]]:

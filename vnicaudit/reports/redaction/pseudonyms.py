@@ -15,6 +15,7 @@ from typing import Literal
 from uuid import UUID
 
 from vnicaudit.base.identifiers import ANY_UUID, bare_uuid
+from vnicaudit.model.names import STANDARD_INPUT
 
 Prefix = Literal[
     "vm", "host", "site", "group", "project", "image", "flavor", "preference", "cloud", "user",
@@ -41,9 +42,9 @@ _RESERVED = 240 << 24
 
 _COMMON = frozenset(
     {
-        "", ".", "..", "-", "etc", "usr", "var", "lib", "run", "proc", "sys", "dev", "opt", "srv",
-        "home", "root", "tmp", "log", "share", "libvirt", "qemu", "nova", "nova.conf", "ch",
-        "system", "session", "default", "cmdline", "fd", "clouds.yaml", "vnicaudit.toml",
+        "", ".", "..", "-", STANDARD_INPUT, "etc", "usr", "var", "lib", "run", "proc", "sys", "dev",
+        "opt", "srv", "home", "root", "tmp", "log", "share", "libvirt", "qemu", "nova", "nova.conf",
+        "ch", "system", "session", "default", "cmdline", "fd", "clouds.yaml", "vnicaudit.toml",
     }
 )  # fmt: skip
 """Parts of paths that are the same on every machine."""
