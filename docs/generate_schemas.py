@@ -162,8 +162,8 @@ def _for_toml(node: Any) -> Any:
 
 
 def _rules() -> dict[str, Any]:
-    """A word that means rules: an id or the beginning of ids, a name, or a group. Former
-    names are a pattern, which no editor offers."""
+    """A word that selects rules: an id or an id prefix, a name, or a group. Former names are
+    accepted by a pattern, so that editors do not offer them."""
     catalogue = shipped_catalogue()
     names = [catalogue.listed(rule).name for rule in catalogue.ids]
     groups = catalogue.groups()

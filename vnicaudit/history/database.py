@@ -26,8 +26,8 @@ _LOCK = 0x766E6963
 
 
 class Database:
-    """A history's database. ``read_only``: nothing is written, and no file is made; ``patience``:
-    seconds to wait for the lock of a file."""
+    """A history's database. ``read_only``: nothing is written, and no file is created.
+    ``patience``: seconds to wait for the lock of a file."""
 
     def __init__(
         self, place: HistoryPlace, *, read_only: bool = False, patience: float = PATIENCE
