@@ -2,8 +2,8 @@
 
 Ratios matter, so values are compared by their logarithms, and the effect is the change of the value
 in per cent; its sign is reversed if lower is better. A metric that is a share already (loss, in per
-cent) is compared by difference: its effect is in percentage points. A loss of 0 is common, and 0.2 %
-instead of 0.1 % is not "twice as bad".
+cent) is compared by difference: its effect is in percentage points. A loss of 0 is common, and
+0.2 % instead of 0.1 % is not "twice as bad".
 """
 
 from __future__ import annotations
