@@ -26,8 +26,8 @@ _LOCK = 0x766E6963
 
 
 class Database:
-    """A history's database. ``read_only``: nothing is written, and no file is made; ``patience``:
-    seconds to wait for a lock on a file, or to read a table."""
+    """A history's database. ``read_only``: nothing is written, and no file is created.
+    ``patience``: seconds to wait for a lock on a file, or to read a table."""
 
     def __init__(
         self, place: HistoryPlace, *, read_only: bool = False, patience: float = PATIENCE
@@ -110,7 +110,7 @@ def _sqlite_engine(place: HistoryPlace, *, read_only: bool, patience: float) -> 
         prepare_file(path)
     mode = {"mode": "ro" if read_only else "rw", "uri": "true"}
     url = URL.create("sqlite", database=f"file:{quote(str(path))}", query=mode)
-    # transactions are begun by _begin: the driver would begin them late, and not all
+    # transactions are begun by _begin: the driver itself would begin them late, or not at all
     given = {"timeout": patience, "isolation_level": None}
     engine = create_engine(url, poolclass=NullPool, connect_args=given)
     event.listen(engine, "connect", _to_read if read_only else _to_write)

@@ -177,7 +177,7 @@ def exit_code(run: ReportedRun, request: AuditRequest) -> int:
 
 
 def _baseline(request: AuditRequest) -> BaselineWriter | None:
-    """Writer of the baseline; None where none is requested."""
+    """Writer of the baseline; None: none is requested."""
     if not request.write_baseline:
         return None
     from vnicaudit.reports.baseline import BaselineWriter

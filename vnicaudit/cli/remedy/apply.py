@@ -221,7 +221,7 @@ class WithSchedule(Protocol):
 
     @property
     def mode(self) -> Mode:
-        """How the changes would take effect."""
+        """The mode in which changes would take effect."""
 
     @property
     def schedule(self) -> ScheduleOptions:
@@ -229,7 +229,7 @@ class WithSchedule(Protocol):
 
     @property
     def format(self) -> Format:
-        """The format of what is printed."""
+        """The output format."""
 
     @property
     def output(self) -> OutputOptions:
