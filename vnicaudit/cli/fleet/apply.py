@@ -1,4 +1,4 @@
-"""``vnicaudit fleet apply``: carry a plan out on the hosts of an inventory."""
+"""``vnicaudit fleet apply``: apply a plan to the hosts of an inventory."""
 
 from __future__ import annotations
 
@@ -103,7 +103,8 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     output: OutputOptions
 
     def remedy(self, hosts: Iterable[InventoryHost]) -> RemedyOptions:
-        """As the other commands on runs take them. The URIs of an inventory are the user's own."""
+        """These options in the form used by the other commands on runs. URIs in the inventory were
+        written by the user, so they are trusted."""
         from vnicaudit.remedy.trusted_uris import unsafe_parts
 
         own = (host.uri for host in hosts if unsafe_parts(host.uri))
@@ -156,7 +157,8 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
 
     if options.elsewhere:
         raise UsageError(_ELSEWHERE)
-    chosen = chosen_hosts(options.inventory, sources_of(LiveOptions(), wiring.platforms()))
+    sources = sources_of(LiveOptions(), wiring.platforms())
+    chosen = chosen_hosts(options.inventory, sources, quiet=options.output.quiet)
     check_hosts(chosen.hosts, wiring)
     data = read_plan(options.plan)
     whole = from_json(data, options.plan)
@@ -172,7 +174,7 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
             _print_steps(plan, steps, options)
     tell_reasons(not_done)
     if not steps:
-        return print_no_run(not_done, options.format, options.mode, options)
+        return print_no_run(not_done, context.kinds, options)
     if options.schedule.dry_run:
         units = dry_run_apply(steps, data, context)
         return print_dry_run(units, not_done, options.format, options.mode, options.output)
@@ -222,8 +224,8 @@ def _canary_groups(host: InventoryHost, by: CanaryBy) -> tuple[str, ...]:
 
 
 def _of_hosts(plan: Plan, chosen: ChosenHosts) -> Plan:
-    """The plan's steps on the hosts that are chosen. Raises UsageError for a step on a host that
-    the whole inventory does not have, and where none is left."""
+    """The plan's steps on the chosen hosts. Raises UsageError for a step on a host outside the
+    whole inventory, and if no step is left."""
     known = {host.uri for host in chosen.inventory.hosts}
     for step in plan.steps:
         if step.target not in known:

@@ -1,4 +1,4 @@
-"""``vnicaudit fleet plan``: what would be changed on the hosts of an inventory."""
+"""``vnicaudit fleet plan``: plan changes on the hosts of an inventory."""
 
 from __future__ import annotations
 
@@ -122,7 +122,8 @@ def command(options: FleetPlanOptions, wiring: Wiring) -> int:
 
     platforms = wiring.platforms()
     read = reading_of(options.reading, (), verbose=options.output.verbose)
-    chosen = chosen_hosts(options.inventory, sources_of(read.options.live, platforms))
+    sources = sources_of(read.options.live, platforms)
+    chosen = chosen_hosts(options.inventory, sources, quiet=options.output.quiet)
     check_hosts(chosen.hosts, wiring)
     quiet = options.output.quiet
     for note in () if quiet else inventory_notes(chosen):
@@ -174,7 +175,7 @@ class _HostDone(NamedTuple):
 def _hosts_by_uri(
     hosts: Sequence[InventoryHost], platforms: PlatformRegistry
 ) -> dict[str, InventoryHost]:
-    """URI -> the first host that it leads to. Raises UsageError for a host without definitions."""
+    """URI -> the first host with that URI. Raises UsageError for a host without definitions."""
     found: dict[str, InventoryHost] = {}
     for host in hosts:
         kind = platforms.kind_of(next(iter(unique_targets([host.uri], platforms.targets))))
@@ -203,7 +204,7 @@ def _reader(
 
 
 def _told(progress: FleetProgress, unread: set[str]) -> Callable[[HostItems[DefinitionItem]], None]:
-    """Notes each host that is done, and adds the URI of one that could not be read to
+    """Counts each host that is done, and adds the URI of one that could not be read to
     ``unread``."""
 
     def told(done: HostItems[DefinitionItem]) -> None:

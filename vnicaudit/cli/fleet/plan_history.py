@@ -1,5 +1,5 @@
-"""The history of a fleet, at hand while a plan is made: asked, never written, and never the reason
-why nothing is planned, unless it was named."""
+"""The history of a fleet while a plan is made. It is queried but never written, and its absence
+never prevents planning, unless it was named explicitly."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class HistoryAtHand:
-    """The history that a plan is made with. ``missing``: why it adds nothing; empty: it can."""
+    """The history used for a plan. ``missing``: why it adds nothing; empty: it can be used."""
 
     def __init__(self, options: HistoryOptions) -> None:
-        """Raises UsageError where one was named and cannot be opened."""
+        """Raises UsageError if a history was named that cannot be opened."""
         from vnicaudit.history.history import history_beside
 
         self._place = options.place
@@ -102,6 +102,6 @@ def _of_step(
 
 
 def _gain(step: Step, estimates: Estimates) -> GainEstimate | None:
-    """The gain that was measured for the same change of the NIC's model elsewhere."""
+    """The measured gain of the same change of model on other NICs."""
     models = (one for one in step.changes if one.field == "model")
     return next((estimates.between(one.old or "", one.new or "") for one in models), None)

@@ -1,4 +1,4 @@
-"""``vnicaudit history export`` and ``import``: all of it, as JSON lines or Parquet."""
+"""``vnicaudit history export`` and ``import``: the whole history as JSON lines or Parquet."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
-from vnicaudit.cli.output.files import STDOUT, ReportOutput
+from vnicaudit.cli.output.files import STDOUT, ReportOutput, is_of_another_format, which_format
+from vnicaudit.cli.output.progress import awaited_input
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import UsageError
+from vnicaudit.model.names import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from vnicaudit.model.measurement import BenchResult
@@ -43,7 +45,7 @@ class ExportOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit history export``."""
 
     destination: str
-    format: Literal["jsonl", "parquet"]
+    format: Literal["jsonl", "parquet"] | None
     place: HistoryOptions
     output: OutputOptions
 
@@ -70,9 +72,8 @@ class ImportOptions(msgspec.Struct, frozen=True):
 @click.option(
     "--format",
     type=click.Choice(["jsonl", "parquet"]),
-    default="jsonl",
-    show_default=True,
-    help="Output format: JSON lines, or a new folder with a Parquet file for each table.",
+    help="Output format: JSON lines, or a new folder with a Parquet file for each table. Without "
+    "it, the suffix of --output decides the format.  [default: jsonl]",
 )
 @history_options
 @output_options
@@ -85,7 +86,7 @@ def export(options: ExportOptions) -> int:
     """
     from vnicaudit.history.history import history_to_read
 
-    if options.format == "parquet":
+    if (options.format or _format_by_suffix(options.destination)) == "parquet":
         return _export_parquet(options)
     with (
         history_to_read(options.place.place) as history,
@@ -94,6 +95,13 @@ def export(options: ExportOptions) -> int:
         for line in history.export():
             out.write(line.decode())
     return 0
+
+
+def _format_by_suffix(destination: str) -> str:
+    """Raises UsageError where the name promises a format that there is not."""
+    if is_of_another_format(destination, ("jsonl", "parquet", "json")):
+        raise which_format(destination, ("jsonl", "parquet"))
+    return "parquet" if destination.endswith(".parquet") else "jsonl"
 
 
 def _export_parquet(options: ExportOptions) -> int:
@@ -134,7 +142,7 @@ def import_(options: ImportOptions) -> int:
         elif Path(options.files[0]).is_dir():
             text = f"{count(history.fill_from_parquet(Path(options.files[0])), 'row')} imported"
         else:
-            with _opened(options.files[0]) as (stream, name):
+            with _opened(options.files[0], quiet=options.output.quiet) as (stream, name):
                 text = f"{count(history.fill(stream, name), 'row')} imported"
     if not options.output.quiet:
         emit(f"{text}\n")
@@ -142,12 +150,13 @@ def import_(options: ImportOptions) -> int:
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[tuple[BinaryIO, str]]:
+def _opened(name: str, *, quiet: bool) -> Iterator[tuple[BinaryIO, str]]:
     if name == STDOUT:
         stream = standard_input()
         if stream is None:
             raise UsageError("standard input is closed")
-        yield stream, "standard input"
+        with awaited_input(quiet=quiet):
+            yield stream, STANDARD_INPUT
         return
     with as_usage_error(name):
         stream = open_regular(name)

@@ -1,4 +1,4 @@
-"""``--state``: the folder in which runs and measurements are remembered."""
+"""``--state``: the directory in which runs and measurements are stored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ VARIABLE = "VNICAUDIT_STATE"
 
 
 def state_folder(state: str | None) -> str:
-    """``--state``, else the folder of this user."""
+    """``--state``, else this user's directory."""
     return state or default_state()
 
 

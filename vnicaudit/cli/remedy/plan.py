@@ -1,4 +1,4 @@
-"""``vnicaudit plan``: what would be changed, written down to be reviewed."""
+"""``vnicaudit plan``: plan changes and write them down for review."""
 
 from __future__ import annotations
 
@@ -172,7 +172,8 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
 
     judges = Judges(*works_of(options.selected, options.ignored, read, platforms))
     wanted = replace(wanted, policy=read.settings.settings.policy)
-    request = PlanRequest(judges, wiring.adapters(), read.options, wanted, progress)
+    request = PlanRequest(judges, wiring.adapters(), read.options, wanted, progress, None,
+                          progress)  # fmt: skip
     plan = make_plan(targets, platforms.planners, request)
     progress.clear()
     print_plan(plan, options.plan_file, options.group_by, options.output,
@@ -188,7 +189,7 @@ def works_of(
     read: ReadingRequest,
     platforms: PlatformRegistry,
 ) -> tuple[AuditWork, AuditWork]:
-    """Work by the selected rules, and work by all rules; one object where all are selected."""
+    """Work by the selected rules, and work by all rules; the same object if all are selected."""
     settings, every = read.settings.settings, read.catalogue.ids
     rules = rules_of(selected, ignored, settings, read.catalogue)
     work = _work(rules, read, platforms)
@@ -210,8 +211,8 @@ def print_plan(
     diff: bool = False,
     history: PlanHistory = NO_HISTORY,
 ) -> None:
-    """Write the plan where it is to go, print it with what the ``history`` adds, and say what comes
-    next: the command that ``next_command`` makes of the plan's file."""
+    """Write the plan to its file, print it with the facts of the ``history``, and print the next
+    step. ``next_command``: returns that command for the name of the plan's file."""
     from vnicaudit.reports.plan.json import to_json
     from vnicaudit.reports.plan.text import render
     from vnicaudit.reports.safe import safe
@@ -238,7 +239,7 @@ def print_plan(
 
 
 def _next_step(plan: Plan, path: str, command: Callable[[str], str]) -> str:
-    """Where the plan is, and what to do with it."""
+    """Where the plan was written, and what to do next."""
     from vnicaudit.base.shell import path_word
     from vnicaudit.reports.safe import safe
 

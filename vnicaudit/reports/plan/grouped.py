@@ -1,5 +1,4 @@
-"""Steps of a plan that say the same, put together: what is said of them once, how many there are,
-and on which."""
+"""Equal steps of a plan, grouped: their text once, their number, and their guests."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ _NOT_TOLD = "not told"
 
 
 class _EqualSteps:
-    """The steps that say this, and the first of them by number and name."""
+    """Equal steps, and the ids and names of the first."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -41,8 +40,8 @@ class _EqualSteps:
 def grouped_steps(
     steps: Iterable[Step], options: Options, history: PlanHistory = NO_HISTORY
 ) -> Iterator[str]:
-    """All steps by change (exceptions first), or by image, flavor, project, host or rules: the
-    group of most steps first."""
+    """All steps by change (exceptions first), or by image, flavor, project, host or rules; the
+    largest group first."""
     if options.group_by == "change":
         yield from steps_by_change(steps, options, history)
         return
@@ -84,7 +83,7 @@ def _group(step: Step, by: str) -> str:
         return f"host {step.target}" if by == "host" else "no server of a cloud"
     if by == "project":
         return f"project {name_and_id(unit.project_name, unit.project) or _NOT_TOLD}"
-    if unit.kind == by:  # the step on the image stands with those on its servers
+    if unit.kind == by:  # the step on the image is listed with those on its servers
         return f"{by} {_own_name(step)}"
     if not isinstance(unit, ServerUnit):
         return f"{unit.kind}s"
@@ -97,15 +96,15 @@ def _group(step: Step, by: str) -> str:
 
 
 def _own_name(step: Step) -> str:
-    """Name of the step's object: of an image name and id, as its servers name it; a flavor has one
-    name."""
+    """Name of the step's object. For an image: name and id, as its servers refer to it. A flavor
+    has only a name."""
     if step.unit.kind == "image":
         return name_and_id(step.about.name or "", step.about.id or "") or _NOT_TOLD
     return step.about.name or _NOT_TOLD
 
 
 def _common(step: Step, text: StepText) -> str:
-    """Text of a step without its own id and NIC, by which equal steps are grouped."""
+    """Text of a step without its id and NIC; equal steps have the same text."""
     words = step.general or StepWords(step.blocked, step.procedure, step.notes)
     guest, unit = step.guest, step.unit
     snippets = tuple(replace(one, text=of_any(one.text, step)) for one in guest.snippets)
