@@ -146,7 +146,7 @@ class _WayBack(NamedTuple):
     def undo(self, units: Sequence[UnitRequest]) -> RunResult:
         """Start the run that rolls these units back, or continue one that was interrupted."""
         context = self.context
-        request = context.request("rollback", self.run.request.id, units)
+        request = context.request("rollback", self.run.folder.name, units)
         mine = _unfinished(context, request) or begin_run(context.state, request)
         back = _preparer(self.run, self.selection, context)
         if context.host_by_host:
