@@ -75,7 +75,7 @@ def compare(
             both = sides.before.runs.values and sides.after.runs.values
             if metric.name in workload.decides or both:
                 one = comparison_of(workload, metric, sides, terms)
-                one = harm.shown(_unless_others_did(one, of_this, terms))
+                one = harm.noted_in(_unless_others_did(one, of_this, terms))
                 found.append(one if _has_values(of_this, metric) else _set_aside(one))
     found.sort(key=lambda each: not each.primary)
     return tuple(
@@ -95,7 +95,7 @@ class _Harm(NamedTuple):
         is_fallen = (one.workload, one.metric) in self.fallen
         return one.primary and (is_fallen or one.workload in self.silent)
 
-    def shown(self, one: Comparison) -> Comparison:
+    def noted_in(self, one: Comparison) -> Comparison:
         """The row, which says that harm if nothing else is certain."""
         if not self.ends(one):
             return one
