@@ -251,7 +251,10 @@ def test_channels_of_a_file_have_their_secrets_elsewhere(
         ('form="pager"\nurl="env:X"', "pager"),
         ('form="slack"\nurl="env:X"\ndeadline=0', "deadline"),
         ('form="slack"\nurl="env:X"\ncolour="red"', "colour"),
-        ('form="slack', "line"),
+        ('form="slack', ":2: not valid TOML"),
+        (f"form={'[' * 5000}", "not valid TOML"),
+        (f"deadline={'1' * 5000}", "not valid TOML"),
+        (f"{'a.' * 300}a=1", "more than 200 dots"),
     ],
 )
 def test_a_file_with_a_secret_or_a_mistake_is_refused(text: str, says: str, tmp_path: Path) -> None:

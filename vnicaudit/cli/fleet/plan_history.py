@@ -71,12 +71,11 @@ def plan_history(
     estimates: Estimates,
 ) -> PlanHistory:
     """The facts about a plan from the last readings of its hosts, and from measurements."""
-    by_step = ((step.id, _of_step(step, hosts, known, estimates)) for step in plan.steps)
     missed = [host.name for uri, host in hosts.items() if uri in unread]
     read = {host.name for uri, host in hosts.items() if uri not in unread}
     marks = known.marks.values()
     return PlanHistory(
-        steps={number: facts for number, facts in by_step if facts is not None},
+        steps={step.id: _of_step(step, hosts, known, estimates) for step in plan.steps},
         unread=tuple(UnreadHost(name, known.hosts.get(name)) for name in missed),
         open_findings=sum(one.findings for name, one in known.hosts.items() if name in read),
         planned=sum(mark.host in read and not mark.is_accepted for mark in marks),
@@ -85,13 +84,13 @@ def plan_history(
 
 def _of_step(
     step: Step, hosts: Mapping[str, InventoryHost], known: LastReadings, estimates: Estimates
-) -> StepHistory | None:
-    """The facts known about a step; None: there are none."""
+) -> StepHistory:
+    """The facts known about a step."""
     host = hosts.get(step.target)
     last = None if host is None else known.hosts.get(host.name)
     rules = frozenset[str]() if last is None else last.rules
     marks = [known.marks.get(one.fingerprint) for one in step.findings]
-    facts = StepHistory(
+    return StepHistory(
         findings=len(marks),
         new=sum(
             mark is None and one.rule in rules
@@ -100,7 +99,6 @@ def _of_step(
         first_seen=min((mark.first_seen for mark in marks if mark is not None), default=""),
         gain=_gain(step, estimates),
     )
-    return facts if facts.new or facts.first_seen or facts.gain else None
 
 
 def _gain(step: Step, estimates: Estimates) -> GainEstimate | None:

@@ -24,15 +24,13 @@ def history_line(steps: Iterable[Step], history: PlanHistory, options: Options) 
 
 def _words(facts: Sequence[StepHistory]) -> Iterator[str]:
     findings, new = sum(one.findings for one in facts), sum(one.new for one in facts)
-    if oldest := min((one.first_seen for one in facts if one.first_seen), default=""):
+    oldest = min((one.first_seen for one in facts if one.first_seen), default="")
+    if oldest:
         several = f"oldest of {findings:,} findings " if findings > 1 else ""
         yield f"{several}first seen {_day(oldest)}"
     if new:
-        yield (
-            f"{new:,} of {count(findings, 'finding')} not in the last audit"
-            if not oldest
-            else (f"{new:,} not in the last audit")
-        )
+        of_all = "" if oldest else f" of {count(findings, 'finding')}"
+        yield f"{new:,}{of_all} not in the last audit"
     if gain := next((one.gain for one in facts if one.gain is not None), None):
         from vnicaudit.fleet.ranking.reasons import gain_words
 
