@@ -174,7 +174,7 @@ def report_places(report: ReportOptions) -> list[tuple[str, str]]:
 
 
 def _format_by_suffix(place: str) -> str:
-    """Raises UsageError for a name that does not tell the format."""
+    """The format shown by a place's name. Raises UsageError if the name shows none."""
     if place == STDOUT:
         return "text"
     by_suffix = format_of(place, formats())

@@ -154,8 +154,8 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
 
 
 class _Measuring(NamedTuple):
-    """How the guests are measured. ``address``: the address of the shadow beside each guest; only
-    in that design."""
+    """How guests are measured. ``address``: temporary address of the shadow NIC; only with that
+    design."""
 
     trial: TrialRequest
     design: TrialDesign
@@ -178,7 +178,7 @@ def _applied(
     steps: list[Step], data: bytes, context: RunContext, measuring: _Measuring | None,
     options: ApplyOptions,
 ) -> RunResult:  # fmt: skip
-    """Carry the steps out; each guest is measured before and after, if that was requested."""
+    """Apply the steps; each guest is measured before and after, if requested."""
     from vnicaudit.remedy.applying.apply import apply
 
     trials = None if measuring is None else trials_of(measuring.trial)

@@ -146,7 +146,7 @@ def _check_accepted(names: tuple[str, ...], to: Goal) -> None:
 def _json_file(
     _context: click.Context, _parameter: click.Parameter, path: str | None
 ) -> str | None:
-    """Raises UsageError for a file whose name promises another format."""
+    """Raises UsageError for a file whose suffix stands for a format other than JSON."""
     if path is not None and is_of_another_format(path, ("json",)):
         raise UsageError(
             f"{path}: a plan is written as JSON: name it plan.json; what the command prints is the "
