@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 
 from tests.openstack.machine import Machine
+from tests.rig.guests import UP
 
-UP, PANIC = "rig guest is up", "Kernel panic"
 _SOON = 0.5
 
 

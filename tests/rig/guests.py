@@ -16,13 +16,15 @@ from typing import Any
 from tests.rig import dns
 from tests.rig.agent import Agent, Ran
 from tests.rig.domain_xml import Definition, Manners, Nic, Pieces
-from tests.rig.errors import RigError
+from tests.rig.errors import KernelPanicError, RigError
 from tests.rig.hypervisor import Hypervisor, forget
 from tests.rig.images import guest_image
 from tests.rig.inside import Inside
 from tests.rig.process import wait_for
 
 BOOT_SECONDS = 300
+UP, PANICKED = "rig guest is up", "end Kernel panic"
+"""Words of a console: of the guest's first program, of a kernel that has stopped."""
 AS_USUAL = Manners()
 NOTHING_MORE = Pieces()
 
@@ -94,13 +96,23 @@ class Guest(Inside):
         """Start and wait until the guest is up; a guest that fails is removed."""
         began = time.monotonic()
         try:
-            self.start()
-            self.wait_until_up(seconds=seconds)
+            self._come_up(seconds)
             self.booted_in = time.monotonic() - began
         except RigError as error:
-            console = self._console()[-2000:]
+            console = self.console()[-2000:]
             self.remove()
             raise RigError(f"{error}; its console ends with:\n{console}") from error
+
+    def _come_up(self, seconds: float) -> None:
+        """Start it until it is up; once more if its kernel panics: where two emulated CPUs run,
+        one may still run code that the other has patched."""
+        self.start()
+        try:
+            self.wait_until_up(seconds=seconds)
+        except KernelPanicError:
+            self.domain.destroy()
+            self.start()
+            self.wait_until_up(seconds=seconds)
 
     def save(self, path: Path) -> "SavedGuest":
         """Write the running guest to a file and end it."""
@@ -115,12 +127,11 @@ class Guest(Inside):
         self.booted_in = saved.booted_in
 
     def wait_until_up(self, *, seconds: float = BOOT_SECONDS) -> None:
-        """Wait until the guest agent answers, or until the console says that there is none."""
-        if self.has_agent:
-            self.agent.wait(seconds=seconds)
-        else:
-            up = "rig guest is up"
-            wait_for(lambda: up in self._console(), f"{self.name} is up", seconds=seconds)
+        """Wait until the guest agent answers, or until the console says that there is none.
+
+        Raises KernelPanicError if its kernel stops first.
+        """
+        wait_for(self._is_up, f"{self.name} is up", seconds=seconds)
 
     def wait_until_off(self) -> None:
         """Wait for the end of QEMU."""
@@ -129,6 +140,13 @@ class Guest(Inside):
     def run(self, argv: Sequence[str], *, timeout: float = 60) -> Ran:
         """Run a program in the guest."""
         return self.agent.run(argv, timeout=timeout)
+
+    def console(self) -> str:
+        """All that it said there since it was last started."""
+        console = self.definition.console
+        if console is None or not console.exists():
+            return "(no console)"
+        return console.read_text(errors="replace")
 
     def remove(self) -> None:
         """Stop the guest and forget its definition."""
@@ -145,15 +163,15 @@ class Guest(Inside):
     ) -> None:
         self.remove()
 
+    def _is_up(self) -> bool:
+        console = self.console()
+        if PANICKED in console:
+            raise KernelPanicError(f"{self.name}: its kernel has stopped")
+        return self.agent.answers() if self.has_agent else UP in console
+
     def _inactive_xml(self) -> str:
         flags = self._libvirt.VIR_DOMAIN_XML_SECURE | self._libvirt.VIR_DOMAIN_XML_INACTIVE
         return str(self.domain.XMLDesc(flags))
-
-    def _console(self) -> str:
-        console = self.definition.console
-        if console is None or not console.exists():
-            return "(no console)"
-        return console.read_text(errors="replace")
 
 
 @dataclass(frozen=True)

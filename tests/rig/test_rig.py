@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.rig.domain_xml import MAC, S390X_MAC, SHARED_MEMORY, Manners, Nic, Pieces
-from tests.rig.errors import RigError
-from tests.rig.guests import Guest, GuestFactory
+from tests.rig.errors import KernelPanicError, RigError
+from tests.rig.guests import PANICKED, Guest, GuestFactory
 from tests.rig.l1 import L1
 from tests.rig.l2 import L2Factory
 from tests.rig.process import PATIENCE, wait_for
@@ -59,6 +60,21 @@ def test_guest_may_lack_a_driver_and_be_deaf(x86_guest: GuestFactory) -> None:
         # qemu-ga runs this when it is asked; nobody reads the power button.
         guest.run(["/sbin/shutdown", "-P", "+0", "test"]).output()
         assert guest.run(["pidof", "dd"]).stdout == ""
+
+
+def test_a_kernel_that_stops_is_noticed_and_the_guest_can_be_started_again(
+    x86_guest: GuestFactory,
+) -> None:
+    with x86_guest(Nic("rtl8139", mac=MAC)) as guest:
+        crash = ["-c", "echo c >/proc/sysrq-trigger"]
+        with suppress(RigError):  # the agent may go down before it answers
+            guest.agent.call("guest-exec", path="sh", arg=crash, seconds=5)
+        wait_for(lambda: PANICKED in guest.console(), "the kernel has stopped")
+        with pytest.raises(KernelPanicError, match="its kernel has stopped"):
+            guest.wait_until_up()
+        guest.domain.destroy()
+        guest.boot()
+        assert guest.driver(MAC) == "8139cp"
 
 
 def test_definition_has_what_a_test_adds(x86_guest: GuestFactory) -> None:

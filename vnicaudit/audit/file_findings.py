@@ -1,4 +1,4 @@
-"""Findings about comments of a file that describes several things: they are the file's."""
+"""Findings about comments of a file that describes several things: they belong to the file."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.accepting.stale import OWNER
+from vnicaudit.audit.accepting.stale import OWNER, is_refused_comment
 from vnicaudit.audit.work import Product
 from vnicaudit.model.finding import Finding
+from vnicaudit.model.location import Location
 from vnicaudit.model.names import file_title
 from vnicaudit.model.refs import ConfigRef
 from vnicaudit.model.report import Audited
@@ -18,13 +19,16 @@ _FILES = ("config", "site")
 
 
 def with_files_apart(products: Iterable[Product]) -> Iterator[Product]:
-    """The products, without the findings that are about a file; those follow as one judgement of
-    each file."""
+    """The products, without the findings that are about a file; those follow as one judgement for
+    each file. A comment is reported as invalid once: it may be in doubt again among NICs or nodes
+    that are compared when everything has been read."""
     waiting: Audited | None = None
+    refused: set[Location] = set()
     for product in products:
         if not isinstance(product, Audited):
             yield product
             continue
+        product = _without_refused(product, refused)
         if waiting is not None and _file_of(product) not in (None, waiting.file):
             yield waiting
             waiting = None
@@ -39,6 +43,27 @@ def with_files_apart(products: Iterable[Product]) -> Iterator[Product]:
         yield waiting
 
 
+def _without_refused(audited: Audited, refused: set[Location]) -> Audited:
+    """The judgement without findings on comments that were reported as invalid before; those that
+    are reported now are noted."""
+    places = {
+        one.location for one in (*audited.findings, *audited.baselined) if is_refused_comment(one)
+    }
+    again = places & refused
+    refused |= places
+    if not again:
+        return audited
+    return replace(
+        audited,
+        findings=tuple(one for one in audited.findings if not _is_again(one, again)),
+        baselined=tuple(one for one in audited.baselined if not _is_again(one, again)),
+    )
+
+
+def _is_again(finding: Finding, places: set[Location]) -> bool:
+    return is_refused_comment(finding) and finding.location in places
+
+
 def _of_file(audited: Audited, findings: tuple[Finding, ...]) -> Audited:
     file = findings[0].location.file or audited.target
     name = file_title(file)
@@ -46,7 +71,7 @@ def _of_file(audited: Audited, findings: tuple[Finding, ...]) -> Audited:
 
 
 def _file_of(audited: Audited) -> str | None:
-    """The file of what was judged, as far as the judgement names it."""
+    """The file of a judgement, as far as the judgement names it."""
     if audited.file is not None or not audited.findings:
         return audited.file
     return audited.findings[0].location.file

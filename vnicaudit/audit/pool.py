@@ -1,7 +1,8 @@
-"""Many files, all cores: chunks of paths to worker processes, results back in order.
+"""Process many files on all cores: chunks of paths go to worker processes, results come back in
+order.
 
-Memory stays flat: a few chunks are in flight, results are dropped once they are handed on.
-A worker that dies (a crash in a C library) costs the file that killed it, not the run.
+Memory stays flat: a few chunks are in progress, and results are dropped once they are handed on. If
+a worker dies (a crash in a C library), only the file that killed it is lost, not the run.
 """
 
 from __future__ import annotations
@@ -12,20 +13,14 @@ import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from vnicaudit.audit.accepting.suppressions import Usage
-from vnicaudit.audit.judging.macs import EncodedNic, encoded
-from vnicaudit.audit.reading.files import Item, read_file, shown_path
-from vnicaudit.audit.work import ItemWork, Product
+from vnicaudit.audit.chunk import Batch, Job, run_chunk
 from vnicaudit.base.cpu_deadline import FILE_SECONDS, kill_when_late
 from vnicaudit.model.decoding import msgpack_decoder
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.host import HostConfig
-from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
-from vnicaudit.model.site import SiteNode
+from vnicaudit.model.report import ReadError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -36,13 +31,9 @@ _PR_SET_PDEATHSIG = 1
 
 CHUNK = 64
 SERIAL_BELOW = 4 * CHUNK
-"""Fewer files than this are not worth a process."""
-_TOGETHER = 4 * CHUNK
-"""So many things that were read, and NICs of them, are worked on together."""
+"""With fewer files than this, worker processes are not worth their start-up."""
 _OWN_THREADS = 2
-"""Of an executor, beside its workers: one manages them, one feeds them."""
-
-_NO_HOST = HostConfig()
+"""Threads of an executor beside its workers: one manages them, one feeds them."""
 
 _KILLED = (
     "reading it killed a worker process (a crash in a library, or far more than "
@@ -50,52 +41,9 @@ _KILLED = (
 )
 
 
-class Job(NamedTuple):
-    """The work on the files of one target. ``cloud``: a cloud is read in the same run, whose
-    servers they may be about."""
-
-    work: ItemWork
-    target: str
-    cloud: bool = False
-
-
-class Batch(msgspec.Struct):
-    """The results of one chunk of files."""
-
-    audited: list[Audited] = []
-    resolved: list[Domain] = []
-    errors: list[ReadError] = []
-    aside: list[PutAside] = []
-    not_judged: list[NotJudged] = []
-    domains: int = 0
-    nics: int = 0
-    files: int = 0
-    usage: Usage = Usage()
-    nodes: list[SiteNode] = []
-    """Compute nodes that are to be compared when all has been read, or joined with servers."""
-    nics_seen: list[EncodedNic] = []
-    """NICs, by which they are compared with those of the whole run."""
-    guests: list[Domain] = []
-    """Nova's, that wait for their cloud to be read."""
-    unrecognised: list[str] = []
-    """Files in which nothing was recognised."""
-
-    @property
-    def products(self) -> list[Audited] | list[Domain]:
-        """Whichever of the two kinds of products there is."""
-        return self.audited or self.resolved
-
-    def add(self, product: Product) -> None:
-        """Note what came of the work on one thing."""
-        if isinstance(product, Audited):
-            self.audited.append(product)
-        else:
-            self.resolved.append(product)
-
-
 def run_files(paths: Iterator[str], job: Job, *, explicit: bool, jobs: int) -> Iterator[Batch]:
-    """Work through files: in this process when they are few, or where there is no room for more
-    processes, else in ``jobs`` of them."""
+    """Process files: in this process if they are few, or if no more processes can be started, else
+    in ``jobs`` processes."""
     first = list(islice(paths, SERIAL_BELOW))
     if len(first) < SERIAL_BELOW or jobs < 2 or not _has_room(jobs + _OWN_THREADS):
         for chunk in _chunks(chain(first, paths)):
@@ -105,73 +53,13 @@ def run_files(paths: Iterator[str], job: Job, *, explicit: bool, jobs: int) -> I
     yield from _parallel(_chunks(chain(first, paths)), job, jobs)
 
 
-def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
-    """Read and work through some files, here and now."""
-    work, target, kinds = job.work, job.target, job.work.platforms.files
-    batch = Batch()
-
-    def read() -> Iterator[Item]:
-        for path in paths:
-            batch.files += 1
-            nothing = True
-            for item in read_file(path, target, kinds, explicit=explicit):
-                nothing = False
-                yield item
-            if nothing:
-                batch.unrecognised.append(shown_path(path))
-
-    for items in _groups(read()):
-        for item in items:
-            _work_on(item, batch, job)
-    batch.usage = work.usage()
-    return batch
-
-
-def _groups(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """The items, some at a time, to be read and then worked on: what is done over and over stays in
-    the processor's caches, which takes a tenth off the whole. Few where they have many NICs."""
-    group: list[Item] = []
-    room = _TOGETHER
-    for item in items:
-        group.append(item)
-        room -= 1 + (len(item.nics) if isinstance(item, Domain) else 0)
-        if room <= 0:
-            yield group
-            group, room = [], _TOGETHER
-    yield group
-
-
-def _work_on(item: Item, batch: Batch, job: Job) -> None:
-    """Work on one thing that was read, and note in the batch what comes of it."""
-    work = job.work
-    if isinstance(item, Domain):
-        batch.domains += 1
-        batch.nics += len(item.nics)
-        if job.cloud and item.nova_uuid is not None:
-            batch.guests.append(item)
-        else:
-            batch.nics_seen += encoded(work.nics_to_compare(item, job.target))
-            batch.add(work.domain(item, _NO_HOST, job.target))
-    elif isinstance(item, ReadError):
-        batch.errors.append(item)
-    elif isinstance(item, PutAside):
-        batch.aside.append(item)
-    elif isinstance(item, NotJudged):
-        batch.not_judged.append(item)
-    else:
-        if (product := work.description(item, job.target)) is not None:
-            batch.add(product)
-        if (node := work.node(item, joins=job.cloud)) is not None:
-            batch.nodes.append(node)
-
-
 def default_jobs() -> int:
-    """The cores this process may use."""
+    """The number of cores this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def _parallel(chunks: Iterator[list[str]], job: Job, jobs: int) -> Iterator[Batch]:
-    # imported when there is work for it: an audit of one file starts in half the time without
+    # imported late: an audit of one file starts in half the time without
     from concurrent.futures.process import BrokenProcessPool
 
     decoder = msgpack_decoder(Batch)
@@ -189,7 +77,7 @@ def _parallel(chunks: Iterator[list[str]], job: Job, jobs: int) -> Iterator[Batc
             yield decoder.decode(futures.popleft().result())
             waiting.popleft()
     except BrokenProcessPool:
-        # a chunk leaves ``waiting`` only once its result is there: none is lost
+        # a chunk leaves ``waiting`` only once its result is there, so none is lost
         left = chain.from_iterable(chain(waiting, chunks))
         yield from _one_by_one(left, job, decoder)
     except _NoMoreProcessesError:
@@ -201,8 +89,9 @@ def _parallel(chunks: Iterator[list[str]], job: Job, jobs: int) -> Iterator[Batc
 
 
 def _load(paths: Iterable[str], job: Job) -> None:
-    """Import what worker processes are going to need before they are forked: each would import it
-    for itself. Told by names alone: what is in a file may end the process that reads it."""
+    """Import the modules that worker processes will need before they are forked: otherwise each
+    would import them. Chosen by file names alone: the content of a file may crash the process that
+    reads it."""
     import ctypes  # noqa: F401 (each worker uses it)
 
     ends = {os.path.splitext(path)[1] for path in paths}
@@ -214,8 +103,8 @@ def _load(paths: Iterable[str], job: Job) -> None:
 
 
 def _has_room(number: int) -> bool:
-    """True where the kernel can start ``number`` more processes, tried with threads, which it
-    counts as well. An executor that gets its workers and not its threads never comes to an end."""
+    """True if the kernel can start ``number`` more processes, tried with threads, which it counts
+    as well. An executor that gets its workers but not its threads never ends."""
     import threading
 
     over = threading.Event()
@@ -236,8 +125,8 @@ def _has_room(number: int) -> bool:
 
 
 class _NoMoreProcessesError(Exception):
-    """The kernel starts no worker: a container's limit of processes is reached, or memory is
-    short. Not an OSError, which reading may end in."""
+    """The kernel starts no more workers: a container's limit of processes is reached, or memory is
+    short. Not an OSError, which reading a file may raise."""
 
 
 def _submitted(pool: ProcessPoolExecutor, paths: list[str]) -> Future[bytes]:
@@ -250,7 +139,7 @@ def _submitted(pool: ProcessPoolExecutor, paths: list[str]) -> Future[bytes]:
 
 
 def _end_workers() -> None:
-    """End the workers that were started: they wait for work that nobody hands out any more."""
+    """End the workers that were started: they wait for work that will not come."""
     import multiprocessing
 
     for worker in multiprocessing.active_children():
@@ -261,7 +150,8 @@ def _end_workers() -> None:
 def _one_by_one(
     paths: Iterator[str], job: Job, decoder: msgspec.msgpack.Decoder[Batch]
 ) -> Iterator[Batch]:
-    """After a worker died: each file alone, so that the one that kills is found and named."""
+    """After a worker died: process each file alone, so that the one that kills workers is
+    identified."""
     from concurrent.futures.process import BrokenProcessPool
 
     pool = _pool(job, 1)
@@ -291,8 +181,9 @@ def _pool(job: Job, jobs: int) -> ProcessPoolExecutor:
 
 @contextlib.contextmanager
 def _signals_wait() -> Iterator[None]:
-    """Signals are delivered when this is over. To submit may fork and start threads, and what a
-    handler raises in the middle of that is lost, or leaves a thread half started."""
+    """Delay signals until this context ends. Submitting work may fork and start threads; an
+    exception raised by a signal handler in the middle of that is lost, or leaves a thread half
+    started."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     try:
         yield
@@ -318,7 +209,7 @@ def _start_worker(job: Job) -> None:
 
 
 def _die_with_parent() -> None:
-    """A parent that is killed outright cannot stop its workers: the kernel does (Linux)."""
+    """If the parent is killed outright it cannot stop its workers: ask the kernel to (Linux)."""
     import ctypes
 
     with contextlib.suppress(OSError, AttributeError):

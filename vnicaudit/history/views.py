@@ -1,5 +1,5 @@
-"""Views for those who ask the history in SQL (Grafana, psql, sqlite3): names and meanings stay,
-whatever becomes of the tables. ``docs/reference/history-schema.md`` is written from here."""
+"""Views for SQL users of the history (Grafana, psql, sqlite3): names and meanings are stable, even
+if tables change. ``docs/reference/history-schema.md`` is generated from this module."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 
 
 class ViewColumn(NamedTuple):
-    """A column of a view: an expression, in which ``time(X)``, ``uuid(X)`` and ``digits(X)`` are
-    written out for each database."""
+    """A column of a view. In the expression, ``time(X)``, ``uuid(X)`` and ``digits(X)`` are
+    expanded for each database."""
 
     name: str
     expression: str
@@ -18,7 +18,7 @@ class ViewColumn(NamedTuple):
 
 
 class View(NamedTuple):
-    """A view, and what it is for."""
+    """A view, and its purpose."""
 
     name: str
     meaning: str
@@ -52,46 +52,46 @@ _SITE = "JOIN host h ON h.id = {0}.host LEFT JOIN inventory i ON i.host = h.id A
 VIEWS = (
     View(
         "audits",
-        "The audits that are stored.",
+        "The stored audits.",
         _columns(
-            ("id", "a.id", "as `vnicaudit history show` takes it"),
-            ("number", "a.number", "in the order in which they were stored"),
-            ("started", "time(a.started)", "time (UTC)"),
-            ("finished", "time(a.finished)", "time (UTC); NULL: it was interrupted"),
-            ("version", "b.version", "of vnicaudit"),
-            ("rules", "b.rules", "ids of the rules that were asked, separated by blanks"),
-            ("limit_pattern", "a.limit_pattern", "that chose hosts; empty: all"),
-            ("host_share", "a.host_share", "part of the hosts that was drawn; 1: all"),
-            ("nic_share", "b.nic_share", "part of the NICs that was drawn; 1: all"),
-            ("hosts", "a.hosts", "in the inventory"),
-            ("chosen", "a.chosen", "hosts that were to be read"),
-            ("ok", "a.ok", "hosts that were read whole"),
-            ("partial", "a.partial", "hosts of which something was not read"),
-            ("failed", "a.failed", "hosts that were not read"),
-            ("unchanged", "a.unchanged", "hosts that were read, with nothing new"),
-            ("domains", "a.domains", "known then, stale ones included"),
-            ("nics", "a.nics", "known then, stale ones included"),
+            ("id", "a.id", "id, as used by `vnicaudit history show`"),
+            ("number", "a.number", "order in which audits were stored"),
+            ("started", "time(a.started)", "time of the start (UTC)"),
+            ("finished", "time(a.finished)", "time of the end (UTC); NULL: interrupted"),
+            ("version", "b.version", "version of vnicaudit"),
+            ("rules", "b.rules", "ids of the rules that ran, separated by blanks"),
+            ("limit_pattern", "a.limit_pattern", "pattern that selected hosts; empty: all"),
+            ("host_share", "a.host_share", "share of the hosts drawn; 1: all"),
+            ("nic_share", "b.nic_share", "share of the NICs drawn; 1: all"),
+            ("hosts", "a.hosts", "hosts in the inventory"),
+            ("chosen", "a.chosen", "hosts to be read"),
+            ("ok", "a.ok", "hosts read completely"),
+            ("partial", "a.partial", "hosts read in part"),
+            ("failed", "a.failed", "hosts not read"),
+            ("unchanged", "a.unchanged", "hosts read without changes"),
+            ("domains", "a.domains", "domains known then, including stale ones"),
+            ("nics", "a.nics", "NICs known then, including stale ones"),
         ),
         "audit a JOIN basis b ON b.id = a.basis",
     ),
     View(
         "hosts",
-        "Each host as it is known now.",
+        "The current state of each host.",
         _columns(
             ("host", "h.name", "name in the inventory"),
-            ("site", "i.site", "NULL: no inventory has it any more"),
-            ("host_groups", "i.groups", "separated by blanks"),
-            ("uri", "i.uri", "that it is read by"),
-            ("status", "t.status", "of the last try: ok, partial, failed"),
+            ("site", "i.site", "its site; NULL: no longer in an inventory"),
+            ("host_groups", "i.groups", "its groups, separated by blanks"),
+            ("uri", "i.uri", "URI at which it is read"),
+            ("status", "t.status", "status of the last try: ok, partial, failed"),
             ("failure", "t.failure", "unreachable, refused, authentication, deadline, broken, …"),
             ("error", "t.error", "message of the last try"),
             ("tried_at", "time(t.read_at)", "time of the last try"),
-            ("read_at", "time(r.read_at)", "time of the last reading that came about"),
+            ("read_at", "time(r.read_at)", "time of the last successful reading"),
             ("stale", "CASE WHEN h.tried = h.read THEN 0 ELSE 1 END", "1: the last try failed"),
-            ("domains", "r.domains", "of the last reading"),
-            ("nics", "r.nics", "of the last reading"),
-            ("findings", "r.findings", "of the last reading"),
-            ("accepted", "r.accepted", "findings of it that are suppressed or in a baseline"),
+            ("domains", "r.domains", "domains in the last reading"),
+            ("nics", "r.nics", "NICs in the last reading"),
+            ("findings", "r.findings", "findings in the last reading"),
+            ("accepted", "r.accepted", "suppressed or baselined findings in it"),
         ),
         """host h
         LEFT JOIN inventory i ON i.host = h.id AND i.closed IS NULL
@@ -100,56 +100,60 @@ VIEWS = (
     ),
     View(
         "readings",
-        "How the reading of each host went, audit by audit.",
+        "The result of reading each host, audit by audit.",
         _columns(
             ("audit", "a.id", "id of the audit"),
-            ("time", "time(r.read_at)", "when the host was read, or given up"),
+            ("time", "time(r.read_at)", "when the host was read, or reading it failed"),
             ("host", "h.name", "name in the inventory"),
             ("status", "r.status", "ok, partial, failed"),
-            ("unchanged", "r.unchanged", "1: as the reading before"),
-            ("late", "r.late", "1: older than what was known already, so only noted"),
+            ("unchanged", "r.unchanged", "1: same as the previous reading"),
+            ("late", "r.late", "1: older than the known state, so only recorded"),
             ("failure", "r.failure", "why it failed"),
-            ("error", "r.error", "message"),
-            ("tries", "r.tries", "how often it was tried"),
-            ("domains", "r.domains", "that were read"),
-            ("nics", "r.nics", "that were read"),
-            ("findings", "r.findings", "that came up and are not accepted"),
-            ("accepted", "r.accepted", "that are suppressed or in a baseline"),
-            ("skipped", "r.skipped", "judgements that lacked a fact, or crashed"),
+            ("error", "r.error", "error message"),
+            ("tries", "r.tries", "number of tries"),
+            ("domains", "r.domains", "domains read"),
+            ("nics", "r.nics", "NICs read"),
+            ("findings", "r.findings", "findings, without accepted ones"),
+            ("accepted", "r.accepted", "suppressed or baselined findings"),
+            ("skipped", "r.skipped", "judgements skipped for lack of a fact, or crashed"),
         ),
         "reading r JOIN audit a ON a.number = r.audit JOIN host h ON h.id = r.host",
     ),
     View(
         "nics",
-        "NICs as intervals: a row for each state that a NIC was in.",
+        "NICs as intervals: one row for each state of a NIC.",
         _columns(
-            ("id", "n.id", "of the row"),
+            ("id", "n.id", "id of the row"),
             ("host", "h.name", "name in the inventory"),
-            ("site", "i.site", "of the host now"),
+            ("site", "i.site", "current site of the host"),
             ("domain", "n.domain", "name of the guest"),
-            ("uuid", "uuid(n.uuid)", "of the guest"),
-            ("nic_index", "n.nic_index", "its place in the guest, from 0, when the row began"),
-            ("mac", "n.mac", "address"),
+            ("uuid", "uuid(n.uuid)", "UUID of the guest"),
+            ("nic_index", "n.nic_index", "its position in the guest, from 0, when the row began"),
+            ("mac", "n.mac", "MAC address"),
             ("type", "n.type", "as in domain XML: bridge, network, …"),
             ("origin", "n.origin", "interface, hostdev, …"),
-            ("owner", "n.owner", "who keeps the definition"),
-            ("arch", "n.arch", "of the guest"),
-            ("machine", "n.machine", "type of machine"),
-            ("vcpus", "n.vcpus", "of the guest"),
-            ("model_declared", "n.model_declared", "in the definition"),
-            ("model", "n.model", "effective, as all below"),
-            ("vhost", "n.vhost", "1: packets go through the kernel"),
+            ("owner", "n.owner", "owner of the definition"),
+            ("arch", "n.arch", "architecture of the guest"),
+            ("machine", "n.machine", "machine type of the guest"),
+            ("vcpus", "n.vcpus", "vCPUs of the guest"),
+            ("model_declared", "n.model_declared", "model in the definition"),
+            ("model", "n.model", "effective model; all below are effective too"),
+            ("vhost", "n.vhost", "1: packets are handled by the kernel"),
             ("queues", "n.queues", "queue pairs"),
-            ("rx_queue_size", "n.rx_queue_size", "descriptors"),
-            ("tx_queue_size", "n.tx_queue_size", "descriptors"),
-            ("starts", "n.starts", "0: it is known not to start"),
-            ("first_seen", "time(n.first_seen)", "ever: never changes"),
-            ("since", "time(o.started)", "the audit that met this state first"),
-            ("until", f"time({_CLOSED.format('n')})", "the audit that no longer met it; NULL: now"),
-            ("last_seen", _NIC_SEEN, "the last reading of its host; NULL: it is no more"),
+            ("rx_queue_size", "n.rx_queue_size", "ring size in descriptors"),
+            ("tx_queue_size", "n.tx_queue_size", "ring size in descriptors"),
+            ("starts", "n.starts", "0: known not to start"),
+            ("first_seen", "time(n.first_seen)", "first seen at all; never changes"),
+            ("since", "time(o.started)", "the first audit that saw this state"),
+            (
+                "until",
+                f"time({_CLOSED.format('n')})",
+                "the audit that no longer saw it; NULL: current",
+            ),
+            ("last_seen", _NIC_SEEN, "last reading of its host; NULL: ended"),
             ("opened_as", "n.opened_as", "new, changed, moved, returned"),
-            ("closed_as", "n.closed_as", "changed, moved, gone; NULL: it still holds"),
-            ("changed", "n.changed", "columns that differ from the state before"),
+            ("closed_as", "n.closed_as", "changed, moved, gone; NULL: current"),
+            ("changed", "n.changed", "columns that differ from the previous state"),
         ),
         f"""nic n {_SITE.format("n")}
         LEFT JOIN audit o ON o.number = n.opened
@@ -157,36 +161,36 @@ VIEWS = (
     ),
     View(
         "findings",
-        "Findings as intervals: a row for each time that one was open.",
+        "Findings as intervals: one row for each time a finding was open.",
         _columns(
-            ("id", "f.id", "of the row"),
+            ("id", "f.id", "id of the row"),
             ("host", "h.name", "name in the inventory"),
-            ("site", "i.site", "of the host now"),
+            ("site", "i.site", "current site of the host"),
             ("state", _STATE, _STATES),
-            ("rule", "p.rule", "id"),
-            ("name", "p.name", "of the rule"),
+            ("rule", "p.rule", "id of the rule"),
+            ("name", "p.name", "name of the rule"),
             ("severity", "p.severity", "info, low, medium, high, error"),
             ("confidence", "p.confidence", "low, medium, high"),
-            ("owner", "p.owner", "who keeps the definition"),
-            ("message", "p.message", "what is wrong"),
+            ("owner", "p.owner", "owner of the definition"),
+            ("message", "p.message", "message of the finding"),
             ("scope", "f.scope", "domain, host, config, …"),
             ("subject", "f.subject", "name of the domain, host, …"),
-            ("uuid", "uuid(f.uuid)", "of the domain"),
-            ("mac", "f.mac", "of the NIC it is about"),
-            ("nic_index", "f.nic_index", "of the NIC it is about"),
-            ("file", "f.file", "where a description stands"),
-            ("field", "p.field", "that a change would set"),
-            ("old", "p.old", "its value"),
-            ("new", "p.new", "its value after a change"),
+            ("uuid", "uuid(f.uuid)", "UUID of the domain"),
+            ("mac", "f.mac", "MAC address of its NIC"),
+            ("nic_index", "f.nic_index", "position of its NIC"),
+            ("file", "f.file", "file of the definition"),
+            ("field", "p.field", "field that a change would set"),
+            ("old", "p.old", "its current value"),
+            ("new", "p.new", "its value after the change"),
             ("safe", "p.safe", "1: the change is safe for the guest"),
-            ("fingerprint", "digits(f.fingerprint)", "as in reports"),
-            ("first_seen", "time(f.first_seen)", "ever: never changes"),
-            ("since", "time(o.started)", "the audit that this row begins with"),
+            ("fingerprint", "digits(f.fingerprint)", "fingerprint, as in reports"),
+            ("first_seen", "time(f.first_seen)", "first seen at all; never changes"),
+            ("since", "time(o.started)", "the audit that opened it"),
             ("until", f"time({_CLOSED.format('f')})", "the audit that ended it; NULL: open"),
-            ("last_seen", _SEEN, "the last reading of its host; NULL: that did not look"),
+            ("last_seen", _SEEN, "last reading of its host; NULL: not checked by it"),
             ("reopened", "f.reopened", "how often it came back after a fix"),
             ("reason", "f.reason", "why it is accepted"),
-            ("is_open", "CASE WHEN f.closed IS NULL THEN 1 ELSE 0 END", "0: it ended"),
+            ("is_open", "CASE WHEN f.closed IS NULL THEN 1 ELSE 0 END", "0: ended"),
         ),
         f"""finding f JOIN problem p ON p.id = f.problem {_SITE.format("f")}
         LEFT JOIN audit o ON o.number = f.opened
@@ -194,70 +198,70 @@ VIEWS = (
     ),
     View(
         "trend",
-        "Findings of the whole fleet at each audit, counted; no row where all counts are 0.",
+        "Counts of findings of the whole fleet at each audit; no row if all counts are 0.",
         _columns(
-            ("time", "time(a.started)", "of the audit"),
+            ("time", "time(a.started)", "time of the audit"),
             ("audit", "a.id", "id of the audit"),
-            ("site", "t.site", "of the hosts"),
-            ("owner", "t.owner", "who keeps the definitions"),
-            ("rule", "t.rule", "id"),
+            ("site", "t.site", "site of the hosts"),
+            ("owner", "t.owner", "owner of the definitions"),
+            ("rule", "t.rule", "id of the rule"),
             ("severity", "t.severity", "info, low, medium, high, error"),
-            ("open", "t.open", "findings that the audit met"),
-            ("stale", "t.stale", "open as far as is known, and the audit did not look"),
+            ("open", "t.open", "open findings seen by the audit"),
+            ("stale", "t.stale", "last known as open, but not checked by the audit"),
             ("accepted", "t.accepted", "suppressed, or in a baseline"),
-            ("new", "t.new", "met for the first time"),
-            ("reopened", "t.reopened", "met again after a fix"),
-            ("fixed", "t.fixed", "not met any more"),
-            ("gone", "t.gone", "what they were about is not there any more"),
+            ("new", "t.new", "seen for the first time"),
+            ("reopened", "t.reopened", "seen again after a fix"),
+            ("fixed", "t.fixed", "no longer seen"),
+            ("gone", "t.gone", "their NIC, guest or host no longer exists"),
         ),
         "tally t JOIN audit a ON a.number = t.audit",
     ),
     View(
         "benchmarks",
-        "Results of `vnicaudit bench` that were imported: one metric, two arms.",
+        "Imported results of `vnicaudit bench`: one metric, two arms.",
         _columns(
             ("benchmark", "b.id", "id of the measurement"),
-            ("started", "time(b.started)", "time (UTC)"),
-            ("profile", "b.profile", "that was measured by"),
-            ("design", "b.design", "how the arms were mixed"),
-            ("domain", "b.domain", "the guest, where it was one"),
-            ("mac", "b.mac", "of its NIC"),
-            ("workload", "m.workload", "id"),
-            ("metric", "m.metric", "name"),
-            ("unit", "m.unit", "of the metric"),
-            ("before_arm", "m.before_arm", "name"),
-            ("after_arm", "m.after_arm", "name"),
+            ("started", "time(b.started)", "time of the start (UTC)"),
+            ("profile", "b.profile", "profile of the measurement"),
+            ("design", "b.design", "order of the arms"),
+            ("domain", "b.domain", "name of the guest, if it was one"),
+            ("mac", "b.mac", "MAC address of its NIC"),
+            ("workload", "m.workload", "id of the workload"),
+            ("metric", "m.metric", "name of the metric"),
+            ("unit", "m.unit", "unit of the metric"),
+            ("before_arm", "m.before_arm", "name of the arm"),
+            ("after_arm", "m.after_arm", "name of the arm"),
             ("before_nic", "m.before_nic", "NIC of the guest in that arm"),
             ("after_nic", "m.after_nic", "NIC of the guest in that arm"),
-            ("before_median", "m.before_median", "of the samples that count"),
-            ("after_median", "m.after_median", "of the samples that count"),
-            ("before_n", "m.before_n", "samples that count"),
-            ("after_n", "m.after_n", "samples that count"),
-            ("percent", "m.percent", "after against before; positive is better"),
-            ("low95", "m.low95", "95 % interval of it"),
-            ("high95", "m.high95", "95 % interval of it"),
+            ("before_median", "m.before_median", "median of the samples that count"),
+            ("after_median", "m.after_median", "median of the samples that count"),
+            ("before_n", "m.before_n", "number of samples that count"),
+            ("after_n", "m.after_n", "number of samples that count"),
+            ("percent", "m.percent", "change from before to after; positive is better"),
+            ("low95", "m.low95", "lower end of its 95 % interval"),
+            ("high95", "m.high95", "upper end of its 95 % interval"),
             ("verdict", "m.verdict", "improved, equivalent, regressed, …"),
         ),
         "benchmark b JOIN benchmark_result m ON m.benchmark = b.id",
     ),
 )
-"""All views; each is dropped and made anew when the schema is upgraded."""
+"""All views; they are dropped and created again when the schema is upgraded."""
 
 
 def create_views(connection: Connection) -> None:
-    """Make all of them."""
+    """Create all views."""
     for view in VIEWS:
         connection.exec_driver_sql(view_sql(view, connection.dialect.name))
 
 
 def drop_views(connection: Connection) -> None:
-    """Take away those that are there."""
+    """Drop all existing views."""
     for view in VIEWS:
         connection.exec_driver_sql(f"DROP VIEW IF EXISTS {view.name}")
 
 
 def view_sql(view: View, dialect: str) -> str:
-    """The statement that makes a view in that database."""
+    """The statement that creates a view in that database."""
     columns = ",\n    ".join(f'{one.expression} AS "{one.name}"' for one in view.columns)
     text = f"CREATE VIEW {view.name} AS\nSELECT\n    {columns}\nFROM {view.source}"
     for name, write in _FUNCTIONS[dialect == "postgresql"].items():
@@ -266,7 +270,7 @@ def view_sql(view: View, dialect: str) -> str:
 
 
 def _written_out(text: str, name: str, template: str) -> str:
-    """The text with each ``name(ARGUMENT)`` as the template has it."""
+    """The text with each ``name(ARGUMENT)`` expanded by the template."""
     head, found, rest = text.partition(f"{name}(")
     while found:
         end = _closing(rest)
@@ -277,7 +281,7 @@ def _written_out(text: str, name: str, template: str) -> str:
 
 
 def _closing(text: str) -> int:
-    """Where the parenthesis is closed that was opened before the text."""
+    """Position of the parenthesis that closes the one opened before the text."""
     depth = 1
     for place, character in enumerate(text):
         depth += (character == "(") - (character == ")")
@@ -303,4 +307,4 @@ _FUNCTIONS = (
         "digits": "encode(@,'hex')",
     },
 )
-"""SQLite's, PostgreSQL's."""
+"""Functions of SQLite and of PostgreSQL."""

@@ -1,7 +1,8 @@
-"""A case of a rule, from data to judgement."""
+"""Judge a case of a rule."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +17,7 @@ from vnicaudit.audit.work import Assumptions
 from vnicaudit.knowledge.nova_conf.options import release_of
 from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Finding
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nova import NovaConfig
@@ -38,7 +40,7 @@ MANIFEST_FILE = "vm.yaml"
 
 
 class OneRule(NamedTuple):
-    """A rule by itself, as a case sets it."""
+    """A single rule, with the settings of a case."""
 
     id: str
     catalogue: Catalogue
@@ -60,14 +62,30 @@ def judge(
     owner: str | None = None,
     catalogue: Catalogue | None = None,
 ) -> Audited:
-    """The answer of a rule of a ``catalogue`` on the case. Lines count from the first line of
-    ``case.xml``, ``case.command`` or ``case.nova_conf``. ``owner`` replaces the owner of what was
-    read. Raises ValueError, which msgspec.ValidationError is, for a case that says what cannot
-    be."""
+    """The judgement of a rule of a ``catalogue`` on the case. Line numbers count from the first
+    line of ``case.xml``, ``case.command`` or ``case.nova_conf``. ``owner`` replaces the owner that
+    was read. Raises ValueError (msgspec.ValidationError is one) for an invalid case."""
     rules = catalogue or shipped_catalogue()
     if case.settings:
         rules = rules.adjusted({rule_id: RuleOptions(table=case.settings)})
     rule = OneRule(rule_id, rules, platforms)
+    if (described := _judge_description(rule, case)) is not None:
+        return described
+    host = record_of(HostConfig, case.host)
+    if case.server is not None and case.xml is None:
+        return rule.auditor().audit_domain(server_of(case.server), host, CLOUD)
+    if case.xml is None and case.command is None:
+        return rule.auditor().audit_host(Host("host", host), frozenset(case.uses), "host")
+    if "mac" in rules.listed(rule_id).scopes:
+        return _judge_macs(rule, case, owner)
+    text, before = document(case)
+    domain = _owned(with_facts(_domain(text, case), case), owner)
+    audited = rule.auditor().audit_domain(domain, host, FILE)
+    return msgspec.structs.replace(audited, findings=_moved_up(audited.findings, before))
+
+
+def _judge_description(rule: OneRule, case: Case) -> Audited | None:
+    """Findings on a configuration, a manifest, an image or a flavor; None for another case."""
     if case.nova_conf is not None or case.nova_confs or case.nova_nodes:
         return _judge_nova(rule, case)
     if case.manifest is not None:
@@ -78,33 +96,29 @@ def judge(
     if case.flavor is not None:
         flavor = flavor_of(case.flavor, case.definition, case.booted)
         return rule.descriptions().audit(flavor, OPENSTACK_FILE)
-    host = record_of(HostConfig, case.host)
-    if case.server is not None and case.xml is None:
-        return rule.auditor().audit_domain(server_of(case.server), host, CLOUD)
-    if case.xml is None and case.command is None:
-        return rule.auditor().audit_host(Host("host", host), frozenset(case.uses), "host")
-    if "mac" in rules.listed(rule_id).scopes:
-        return _judge_macs(rule, case, owner)
-    text, before = document(case)
-    domain = with_facts(_domain(text, case), case)
-    if owner is not None:
-        declared = msgspec.structs.replace(domain.declared, owner=owner_named(owner))
-        domain = msgspec.structs.replace(domain, declared=declared)
-    audited = rule.auditor().audit_domain(domain, host, FILE)
-    findings = tuple(
-        msgspec.structs.replace(
-            finding,
-            location=msgspec.structs.replace(
-                finding.location, line=(finding.location.line or 0) - before
-            ),
-        )
-        for finding in audited.findings
+    return None
+
+
+def _owned(domain: Domain, owner: str | None) -> Domain:
+    """The domain with another owner, where one is named."""
+    if owner is None:
+        return domain
+    declared = msgspec.structs.replace(domain.declared, owner=owner_named(owner))
+    return msgspec.structs.replace(domain, declared=declared)
+
+
+def _moved_up(findings: Iterable[Finding], lines: int) -> tuple[Finding, ...]:
+    """The findings, each so many lines further up."""
+    replace = msgspec.structs.replace
+    return tuple(
+        replace(one, location=replace(one.location, line=(one.location.line or 0) - lines))
+        for one in findings
     )
-    return msgspec.structs.replace(audited, findings=findings)
 
 
 def _judge_nova(rule: OneRule, case: Case) -> Audited:
-    """Findings on all files of a case: of each alone, or of nodes beside one another."""
+    """Findings on all files of a case: on each file alone, or on the nodes compared with each
+    other."""
     if case.nova_nodes:
         nodes = [node_of(config) for config in _configs(case)]
         known = [node for node in nodes if node is not None]
@@ -116,7 +130,7 @@ def _judge_nova(rule: OneRule, case: Case) -> Audited:
 
 
 def _configs(case: Case) -> list[NovaConfig]:
-    """The configuration files of a case: one, some that Nova reads together, or one per node."""
+    """The configuration files of a case: one, several that Nova reads together, or one per node."""
     release = _release(case)
     texts = case.nova_nodes or case.nova_confs or {NOVA_FILE: case.nova_conf or ""}
     configs = [read_nova(t.encode(), target=NOVA_FILE, file=file) for file, t in texts.items()]
@@ -147,7 +161,7 @@ def _judge_manifest(rule: OneRule, case: Case) -> Audited:
 
 
 def _put_together(audited: list[Audited], file: str, scope: AuditedScope) -> Audited:
-    """All that was said of what is in a file."""
+    """The judgements on everything in a file, combined into one."""
     return Audited(
         file,
         file,
@@ -163,24 +177,10 @@ def _judge_macs(rule: OneRule, case: Case, owner: str | None) -> Audited:
     text, before = document(case)
     table = MacTable()
     for domain in read_bytes(text.encode(), target=FILE, file=FILE):
-        whole = with_facts(domain, case)
-        if owner is not None:
-            declared = msgspec.structs.replace(whole.declared, owner=owner_named(owner))
-            whole = msgspec.structs.replace(whole, declared=declared)
-        table.take(nics_seen(whole, FILE))
+        table.take(nics_seen(_owned(with_facts(domain, case), owner), FILE))
     auditor = MacAuditor([rule.id], rule.platforms.wordings, rule.catalogue)
-    audited = [auditor.audit(subject) for subject in table.subjects()]
-    findings = [
-        msgspec.structs.replace(
-            finding,
-            location=msgspec.structs.replace(
-                finding.location, line=(finding.location.line or 0) - before
-            ),
-        )
-        for one in audited
-        for finding in one.findings
-    ]
-    return Audited(FILE, FILE, findings=tuple(findings))
+    found = (one for subject in table.subjects() for one in auditor.audit(subject).findings)
+    return Audited(FILE, FILE, findings=_moved_up(found, before))
 
 
 def _domain(text: str, case: Case) -> Domain:

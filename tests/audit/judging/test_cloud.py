@@ -242,7 +242,7 @@ class TestSuppressions:
             domain = replace(one, name="instance-00000001", declared=declared)
         audited = work.domain(domain, HostConfig(), TARGET)
         assert (audited.findings, len(audited.suppressed)) == ((), 1)
-        assert work.suppressor.closing(work.usage()) is None
+        assert work.suppressor.settings.closing(work.usage()) is None
 
     @pytest.mark.parametrize(
         "fields", [{"project": "project-2"}, {"project": "project-*"}, {"domain": "db-*"}]
@@ -266,7 +266,7 @@ class TestSuppressions:
         work = audit_work("VNIC062", suppress=(entry(rule="VNIC062", **fields),))
         audited = work.description(image("old", hw_vif_model="e1000"), TARGET)
         assert (audited.findings, len(audited.suppressed)) == ((), 1)
-        assert work.suppressor.closing(work.usage()) is None
+        assert work.suppressor.settings.closing(work.usage()) is None
 
     @pytest.mark.parametrize(
         "fields",
@@ -305,7 +305,7 @@ class TestSuppressions:
     def test_one_that_is_not_needed_names_the_image(self) -> None:
         work = audit_work("VNIC062", suppress=(entry(rule="VNIC062", image="old"),))
         work.description(image("old"), TARGET)
-        closing = work.suppressor.closing(work.usage())
+        closing = work.suppressor.settings.closing(work.usage())
         assert closing is not None
         (found,) = closing.findings
         assert (found.rule, found.severity, found.about.name) == ("SUPP002", "low", "old")
@@ -320,7 +320,7 @@ class TestSuppressions:
         unused = entry(project="project-9")
         work = audit_work("VNIC001", suppress=(unused,))
         work.domain(server(1), HostConfig(), TARGET)
-        closing = work.suppressor.closing(work.usage())
+        closing = work.suppressor.settings.closing(work.usage())
         assert closing is not None
         assert closing.findings[0].message.startswith(
             "the suppression of VNIC001 for project project-9 is not used"

@@ -11,6 +11,7 @@ import pytest
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from vnicaudit.cli.fleet import live_page
 from vnicaudit.fleet.running.spool import SpoolFolder
+from vnicaudit.history import fleet_state
 from vnicaudit.history.fleet_state import FleetState
 from vnicaudit.history.history import history_to_write
 from vnicaudit.history.place import history_place
@@ -38,7 +39,7 @@ def _stored(folder: Path, *, kept: int) -> SpoolFolder:
     return SpoolFolder(folder)
 
 
-@pytest.mark.parametrize(("kept", "queries"), [(1000, 2), (7, 2), (1, 0)])
+@pytest.mark.parametrize(("kept", "queries"), [(1000, 2), (7, 3), (1, 0)])
 def test_the_history_is_asked_once_about_many_hosts_without_a_reading(
     kept: int, queries: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,6 +56,22 @@ def test_the_history_is_asked_once_about_many_hosts_without_a_reading(
         live_page.history_page(state, (), folder)
         assert len(sizes) == queries
         assert sum(sizes) == len(HOSTS) - len(range(0, len(HOSTS), kept))
+
+
+@pytest.mark.parametrize(("most", "size"), [(1, 1), (5, 2), (1000, 64)])
+def test_hosts_with_many_nics_are_asked_about_by_themselves(
+    most: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them has a NIC and a finding."""
+    folder = _stored(tmp_path, kept=1000)
+    with history_to_write(history_place(None, tmp_path)) as history, history.fleet_state() as state:
+        page = live_page.history_page(state, (), folder)
+        monkeypatch.setattr(fleet_state, "_ROWS_AT_ONCE", most)
+        hosts = state.hosts()
+        groups = list(state.groups(hosts))
+        assert [one for group in groups for one in group] == hosts
+        assert {len(group) for group in groups[:-1]} == {size}
+        assert live_page.history_page(state, (), folder) == page
 
 
 def test_the_nics_of_many_hosts_are_one_query(tmp_path: Path) -> None:

@@ -273,4 +273,4 @@ def test_without_a_library_the_extra_is_named(
         timeout=30,
     )
     assert done.returncode == 2
-    assert f"pip install 'vnicaudit[{extra}]'" in done.stderr
+    assert f"pip install '.[{extra}]'" in done.stderr

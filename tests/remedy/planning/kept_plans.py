@@ -39,9 +39,7 @@ ADDED = ("code", "blocked_codes", "risk", "cause", "line")
 
 _POLICY = PolicyTable(queues="auto", rx_queue_size=1024, tx_queue_size=1024)
 _DEVICE, _SOCKET = "/dev/vhost-vdpa-0", "/run/vhu-1"
-_VDUSE = VdpaDevice(
-    "rig", _DEVICE, "vhost_vdpa", "vduse", "rig", vduse=True, shared_memory=True, virtqueues=2
-)
+_VDUSE = VdpaDevice("rig", _DEVICE, "vhost_vdpa", vduse=True, shared_memory=True)
 _FILTER = "<filterref filter='clean-traffic'/><bandwidth><inbound average='1'/></bandwidth>"
 
 

@@ -23,14 +23,10 @@ DEVICE = "/dev/vhost-vdpa-0"
 SOCKET = "/run/vhu-1"
 SHARED = "<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 HOST = HostConfig(libvirt_version=Version(11, 3), qemu_version=Version(10, 0, 13))
-VDUSE = VdpaDevice(
-    "rig", DEVICE, "vhost_vdpa", "vduse", "rig", vduse=True, shared_memory=True, virtqueues=2
-)
-CARD = VdpaDevice(
-    "vdpa0", DEVICE, "vhost_vdpa", "pci", "0000:65:00.2", vduse=False, shared_memory=False
-)
+VDUSE = VdpaDevice("rig", DEVICE, "vhost_vdpa", vduse=True, shared_memory=True)
+CARD = VdpaDevice("vdpa0", DEVICE, "vhost_vdpa", shared_memory=False)
 SIMULATOR = VdpaDevice("sim", DEVICE, "vhost_vdpa", shared_memory=True)
-UNHEARD_OF = VdpaDevice("odd", DEVICE, "vhost_vdpa", "odd", "odd0")
+UNHEARD_OF = VdpaDevice("odd", DEVICE, "vhost_vdpa")
 NIC = pci("virtio")
 READY = replace(PC, readiness="ready", shared_memory=False)
 SHARING = replace(READY, shared_memory=True)

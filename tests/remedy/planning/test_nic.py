@@ -37,7 +37,7 @@ from vnicaudit.model.version import Version
 from vnicaudit.remedy.planning.options import PlanOptions
 
 DEVICE = "/dev/vhost-vdpa-0"
-CARD = (VdpaDevice("v0", DEVICE, "vhost_vdpa", "pci", "0000:65:00.2", shared_memory=False),)
+CARD = (VdpaDevice("v0", DEVICE, "vhost_vdpa", shared_memory=False),)
 VDPA = PlanOptions(to="vdpa", macs=(MAC,), devices=(DEVICE,))
 SOCKET = "/run/openvswitch/vhu1"
 VHOSTUSER = PlanOptions(to="vhostuser", macs=(MAC,), devices=(SOCKET,))

@@ -45,7 +45,7 @@ from vnicaudit.reports.plan.json import to_json
 
 TEXT = definition(interface("e1000"))
 DEVICE = "/dev/vhost-vdpa-0"
-CARD = VdpaDevice("v0", DEVICE, "vhost_vdpa", "pci", "0000:65:00.2", shared_memory=False)
+CARD = VdpaDevice("v0", DEVICE, "vhost_vdpa", shared_memory=False)
 VDPA = PlanOptions(to="vdpa", macs=(MAC,), devices=(DEVICE,))
 
 

@@ -1,4 +1,4 @@
-"""Sources of inventories: the platforms list the compute hosts of clouds."""
+"""Sources of inventories: platforms that can list the compute hosts of a cloud."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _NAMED = 10
 
 
 def sources_of(live: LiveOptions, platforms: PlatformRegistry) -> Sources:
-    """The sources of inventories that these platforms have."""
+    """The inventory sources of these platforms."""
     return Sources(cloud=partial(_cloud_hosts, live, platforms))
 
 
 def _cloud_hosts(live: LiveOptions, platforms: PlatformRegistry, name: str) -> SourceHosts:
-    """The compute nodes of a cloud, of all its regions where that is asked for."""
+    """The compute nodes of a cloud, in all its regions if requested."""
     kinds = platforms.targets
     nodes: list[tuple[str, ComputeNode]] = []
     for target in expanded_targets(unique_targets([name], kinds), kinds, live):
         kind = platforms.kind_of(target)
         if kind is None or kind.compute_nodes is None:
-            raise UsageError(f"{name}: no cloud that tells its hosts")
+            raise UsageError(f"{name}: not a cloud that can list its hosts")
         nodes += [(target.name, node) for node in kind.compute_nodes(target.name, live)]
     hosts = tuple(_host(target, node) for target, node in nodes)
     groups = dict.fromkeys(group for host in hosts for group in host.groups)

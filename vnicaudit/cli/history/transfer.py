@@ -1,4 +1,4 @@
-"""``vnicaudit history export`` and ``import``: all of it, as JSON lines or Parquet."""
+"""``vnicaudit history export`` and ``import``: the whole history as JSON lines or Parquet."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def export(options: ExportOptions) -> int:
 
 
 def _format_by_suffix(destination: str) -> str:
-    """Raises UsageError where the name promises a format that there is not."""
+    """The format of a file. Raises UsageError if its suffix stands for a format that is not
+    available."""
     if is_of_another_format(destination, ("jsonl", "parquet", "json")):
         raise which_format(destination, ("jsonl", "parquet"))
     return "parquet" if destination.endswith(".parquet") else "jsonl"

@@ -1,10 +1,10 @@
-"""``vnicaudit apply``: carry a plan out."""
+"""``vnicaudit apply``: apply a plan."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Protocol
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import click
 
@@ -50,11 +50,16 @@ from vnicaudit.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from ipaddress import IPv4Interface
 
+    from vnicaudit.bench.trials.request import TrialRequest
     from vnicaudit.cli.options.remedy import ScheduleOptions
+    from vnicaudit.cli.remedy.apply_cost import TrialDesign
     from vnicaudit.model.plan import Mode, Plan, Step
     from vnicaudit.model.runs import Foreseen
     from vnicaudit.remedy.applying.apply import RunContext
+    from vnicaudit.remedy.applying.kinds import KindTable
+    from vnicaudit.remedy.applying.runner import RunResult
     from vnicaudit.reports.writer import View
 
 _LISTS_STEPS = "; `vnicaudit apply --dry-run` without --domain and --nic lists all steps"
@@ -108,7 +113,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     """
     from msgspec.structs import replace
 
-    from vnicaudit.remedy.applying.apply import apply, dry_run_apply
+    from vnicaudit.remedy.applying.apply import dry_run_apply
     from vnicaudit.remedy.applying.journal.past_run import damaged
     from vnicaudit.reports.plan.json import from_json
 
@@ -121,18 +126,14 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
         _print_plan(plan, steps, options)
     tell_not_applied(not_done)
     if not steps:
-        return print_no_run(not_done, options.format, options.mode, options)
+        return print_no_run(not_done, kinds, options)
     context = run_context(options, wiring, options.mode, options.schedule)
     _check_reachable(steps, context, options)
     trial, address = trial_order(options, wiring.adapters), shadow_address(options.trials)
     if options.schedule.dry_run:
         units = dry_run_apply(steps, data, context)
         return print_dry_run(units, not_done, options.format, options.mode, options.output)
-    changed = context.kinds.units(steps)
-    design = None if trial is None else design_of(options.trials, trial.profile, changed)
-    if trial is not None and design is not None:
-        trial = planned_by_history(design, trial, options.mode, changed)
-        tell_cost(design, trial, options.mode, changed)
+    measuring = None if trial is None else _measuring(trial, address, steps, context, options)
     confirm(
         f"Apply {len(steps)} of {len(whole.steps)} steps, --mode {options.mode}?",
         yes=options.schedule.yes,
@@ -140,27 +141,59 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     tell_damage(damaged(context.state))
     take_shadows_out(options, wiring.adapters)
     refused = RefusedError.exit_code if not_done else 0
-    if trial is not None and design == "flips":
-        # a hang-up ends it: it gives the guest back as it was, and would go on for hours
-        return measure_in_turns(steps, data, context, trial, options) or refused
+    if measuring is not None and measuring.design == "flips":
+        # a hang-up ends it: it restores the guest, and would otherwise go on for hours
+        return measure_in_turns(steps, data, context, measuring.trial, options) or refused
     with hang_up_noted() as halted:
         context = replace(context, halted=halted)
-        if trial is not None and address is not None:
+        if measuring is not None and measuring.address is not None:
+            trial, address = measuring.trial, measuring.address
             return measure_beside(steps, data, context, trial, address, options) or refused
-        trials = None if trial is None else trials_of(trial)
-        try:
-            tell_each = RunTelling(
-                quiet=options.output.quiet, total=len(changed), waits=trials is None
-            )
-            done = apply(steps, data, context, tell_each, trials)
-        finally:
-            tell_each.close()
-            show_trials(trials, options)
+        done = _applied(steps, data, context, measuring, options)
     return print_run(done, options, kinds, refused=bool(not_done), form=options.format)
 
 
+class _Measuring(NamedTuple):
+    """How guests are measured. ``address``: temporary address of the shadow NIC; only with that
+    design."""
+
+    trial: TrialRequest
+    design: TrialDesign
+    address: IPv4Interface | None
+
+
+def _measuring(
+    trial: TrialRequest, address: IPv4Interface | None, steps: list[Step], context: RunContext,
+    options: ApplyOptions,
+) -> _Measuring:  # fmt: skip
+    """Choose how these steps are measured, and print the cost of that."""
+    units = context.kinds.units(steps)
+    design = design_of(options.trials, trial.profile, units)
+    trial = planned_by_history(design, trial, options.mode, units)
+    tell_cost(design, trial, options.mode, units)
+    return _Measuring(trial, design, address)
+
+
+def _applied(
+    steps: list[Step], data: bytes, context: RunContext, measuring: _Measuring | None,
+    options: ApplyOptions,
+) -> RunResult:  # fmt: skip
+    """Apply the steps; each guest is measured before and after, if requested."""
+    from vnicaudit.remedy.applying.apply import apply
+
+    trials = None if measuring is None else trials_of(measuring.trial)
+    total = len(context.kinds.units(steps))
+    try:
+        with closing(
+            RunTelling(quiet=options.output.quiet, total=total, waits=trials is None)
+        ) as tell_each:
+            return apply(steps, data, context, tell_each, trials)
+    finally:
+        show_trials(trials, options)
+
+
 def _check_format(options: ApplyOptions) -> None:
-    """Raises UsageError where a measurement would stand in the middle of a document."""
+    """Raises UsageError if the text of a measurement would end up inside a JSON document."""
     if options.format != "text" and options.trials.bench and not options.schedule.dry_run:
         raise UsageError(
             "--format json cannot be used with --bench: use `vnicaudit runs --format json` and "
@@ -169,10 +202,11 @@ def _check_format(options: ApplyOptions) -> None:
 
 
 def _check_reachable(steps: list[Step], context: RunContext, options: ApplyOptions) -> None:
-    """Raises UsageError for a step that these options do not reach, or cannot measure."""
+    """Raises UsageError for a step on a target that these options do not reach, or that cannot be
+    measured."""
     units = context.kinds.units(steps)
     check_reach(context.reach, context.kinds.by_controller(units))
-    with ExitStack() as stack:  # measuring connects to them as well
+    with ExitStack() as stack:  # measuring connects to them too
         context.drivers(stack, hold=False).check(units)
     if options.trials.bench is None:
         return
@@ -183,11 +217,19 @@ def _check_reachable(steps: list[Step], context: RunContext, options: ApplyOptio
 
 
 class WithSchedule(Protocol):
-    """The options of a command that applies a plan, as far as a run needs them that is none."""
+    """The part of a command's options that is needed when nothing is applied."""
+
+    @property
+    def mode(self) -> Mode:
+        """The mode in which changes would take effect."""
 
     @property
     def schedule(self) -> ScheduleOptions:
-        """Tells a dry run."""
+        """Says if this is a dry run."""
+
+    @property
+    def format(self) -> Format:
+        """The output format."""
 
     @property
     def output(self) -> OutputOptions:
@@ -204,8 +246,8 @@ def read_plan(path: str) -> bytes:
 def chosen_steps(
     steps: Sequence[Step], domains: tuple[str, ...], macs: tuple[str, ...]
 ) -> tuple[Step, ...]:
-    """The steps on these domains (name or UUID) and NICs; all where none are named. Raises
-    UsageError for one that the plan has no step on, or none on such a NIC of such a domain."""
+    """The steps on these domains (name or UUID) and NICs; all steps if none are named. Raises
+    UsageError for a domain or NIC without a step in the plan."""
     from vnicaudit.base.wording import close_to
 
     wanted = tuple(dict.fromkeys(mac.lower() for mac in macs))
@@ -257,7 +299,8 @@ def print_dry_run(
     mode: Mode,
     output: OutputOptions,
 ) -> int:
-    """The exit code; steps that were not tried are told by then."""
+    """Print a dry run; returns the exit code. Steps that were left out have been reported
+    before."""
     if form == "text":
         code = print_foreseen(units, "would be applied")
         tell_unchanged(output)
@@ -270,17 +313,17 @@ def print_dry_run(
 
 
 def print_no_run(
-    not_done: list[tuple[Step, Foreseen]], form: Format, mode: Mode, options: WithSchedule
+    not_done: list[tuple[Step, Foreseen]], kinds: KindTable, options: WithSchedule
 ) -> int:
-    """Say that there is nothing to do, as a run or a dry run says what it did; the exit code."""
-    if form == "json" and not options.schedule.dry_run:
+    """Say that there is nothing to do, in the form of a run or a dry run; returns the exit code."""
+    if options.format == "json" and not options.schedule.dry_run:
         from vnicaudit.reports.runs.json import to_json
 
         emit(to_json([]).decode())
     else:
-        if form == "text" and not options.output.quiet:
-            emit(f"{nothing_to_apply(not_done, mode)}\n")
-        print_dry_run((), not_done, form, mode, options.output)
+        if options.format == "text" and not options.output.quiet:
+            emit(f"{nothing_to_apply(not_done, kinds, options.mode)}\n")
+        print_dry_run((), not_done, options.format, options.mode, options.output)
     return RefusedError.exit_code if not_done else 0
 
 

@@ -49,8 +49,8 @@ class PlanCommandOptions(msgspec.Struct, frozen=True):
 
 
 def planning_options(options: PlanCommandOptions, kinds: tuple[TargetKind, ...]) -> PlanOptions:
-    """The options that planning takes; ``kinds``: of targets that are known.
-    Raises UsageError for what makes no sense together."""
+    """The options for planning. ``kinds``: the known kinds of targets. Raises UsageError for
+    conflicting options."""
     from vnicaudit.remedy.planning.options import PlanOptions
 
     if options.projects and not any(is_cloud(target, kinds) for target in options.targets):
@@ -69,7 +69,7 @@ def planning_options(options: PlanCommandOptions, kinds: tuple[TargetKind, ...])
 
 
 def _devices(options: PlanCommandOptions, kinds: tuple[TargetKind, ...]) -> tuple[str, ...]:
-    """A device or socket for each ``--nic``; none in a cloud, where Nova chooses them."""
+    """A device or socket for each ``--nic``; none for a cloud, where Nova chooses them."""
     to, targets = options.to, options.targets
     devices = {"vdpa": options.vdpa_devices, "vhostuser": options.sockets}
     for goal, option in (("vdpa", "--vdpa-device"), ("vhostuser", "--vhostuser-socket")):
@@ -104,7 +104,7 @@ def _of_cloud(
 
 
 def _may_be_nova_conf(target: str, kinds: tuple[TargetKind, ...]) -> bool:
-    """A file by its name, or a folder that may hold some."""
+    """True for a file named like nova.conf, or a folder that may contain some."""
     kind = target_of(target, kinds).kind
     return kind == "path" and (target.endswith(".conf") or os.path.isdir(target))
 
@@ -128,7 +128,7 @@ def _macs(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _check_accepted(names: tuple[str, ...], to: Goal) -> None:
-    """A name that nothing is called would be accepted in vain."""
+    """Raises UsageError for the name of an unknown loss: accepting it would have no effect."""
     from vnicaudit.remedy.planning.backends import functions_lost
 
     if names and to == "virtio":
@@ -146,7 +146,7 @@ def _check_accepted(names: tuple[str, ...], to: Goal) -> None:
 def _json_file(
     _context: click.Context, _parameter: click.Parameter, path: str | None
 ) -> str | None:
-    """Raises UsageError for a file whose name promises another format."""
+    """Raises UsageError for a file whose suffix stands for a format other than JSON."""
     if path is not None and is_of_another_format(path, ("json",)):
         raise UsageError(
             f"{path}: a plan is written as JSON: name it plan.json; what the command prints is the "
@@ -184,4 +184,4 @@ plan_rule_options = together(
         help="Rules to skip: plan nothing for their findings.",
     ),
 )
-"""Which rules' findings are planned for."""
+"""Options that select the rules whose findings are planned for."""

@@ -1,5 +1,5 @@
-"""Names of many hosts in one: ``kvm[01:20]``, ``rack[a:f]-[1:4]``, ``n[0:9:3]``, as Ansible has
-them. The end belongs to the range; leading zeros say how many digits all have."""
+"""Many host names in one: ``kvm[01:20]``, ``rack[a:f]-[1:4]``, ``n[0:9:3]``, as in Ansible. The end
+is included; leading zeros set the number of digits."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ import re
 
 _RANGE = re.compile(r"\[([0-9]{1,9}|[A-Za-z]):([0-9]{1,9}|[A-Za-z])(?::([0-9]{1,9}))?\]")
 MOST_HOSTS = 200_000
-"""That one name may stand for."""
+"""Maximum hosts in one such name."""
 
 
 class RangeError(ValueError):
-    """A range that makes no sense."""
+    """An invalid range."""
 
 
 def expanded(name: str) -> list[str]:
-    """The names that one stands for, in order. Raises RangeError, also for more than
-    ``MOST_HOSTS``."""
+    """The names of a range, in order. Raises RangeError, also for more than ``MOST_HOSTS``."""
     names = [""]
     position = 0
     for found in _RANGE.finditer(name):
         before = name[position : found.start()]
         values = _values(found)
         if len(names) * len(values) > MOST_HOSTS:
-            raise RangeError(f"{name}: stands for more than {MOST_HOSTS:,} hosts")
+            raise RangeError(f"{name}: expands to more than {MOST_HOSTS:,} hosts")
         names = [f"{one}{before}{value}" for one in names for value in values]
         position = found.end()
     rest = name[position:]
@@ -51,7 +50,7 @@ def _numbers(first: str, last: str, step: int) -> list[str]:
         )
     numbers = range(int(first), int(last) + 1, step)
     if len(numbers) > MOST_HOSTS:
-        raise RangeError(f"[{first}:{last}]: stands for more than {MOST_HOSTS:,} hosts")
+        raise RangeError(f"[{first}:{last}]: expands to more than {MOST_HOSTS:,} hosts")
     width = len(first) if first[0] == "0" else 0
     return [f"{number:0{width}d}" for number in numbers]
 

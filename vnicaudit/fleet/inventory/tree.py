@@ -1,9 +1,8 @@
-"""A TOML or YAML file of an inventory as plain values, with the line of each."""
+"""A TOML or YAML inventory file as plain values, with the line of each."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping as KeyedValues
 from typing import TypeVar
 
@@ -12,6 +11,7 @@ import msgspec
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.decoding import converted
+from vnicaudit.text.toml import toml_values
 from vnicaudit.text.yaml_compose import NotYamlError, composed
 from vnicaudit.text.yaml_source import YamlSource
 from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
@@ -20,7 +20,6 @@ T = TypeVar("T", bound=msgspec.Struct)
 TreePath = tuple[str | int, ...]
 
 MAX_BYTES = 8 << 20
-_MAX_DOTS = 200
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
 _FLOAT = re.compile(r"[-+]?[0-9]{1,18}\.[0-9]{1,18}")
 _WORDS: KeyedValues[str, bool | None] = {
@@ -31,28 +30,27 @@ _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]{1,400})\]")
 _KEY = re.compile(r"""\s*["']?([\w.-]{1,200})["']?\s*=""")
 _AT = " - at `$"
 _UNKNOWN = re.compile("Object contains unknown field `(.*)`", re.DOTALL)
-_SYNTAX_LINE = re.compile(r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)")
 
 
 class InventoryTree(msgspec.Struct, frozen=True):
-    """The parsed value of a file; ``lines``: path -> 1-based line, as far as lines are known."""
+    """The parsed value of a file. ``lines``: path -> line number from 1, if known."""
 
     file: str
     value: object
     lines: dict[TreePath, int]
 
     def place(self, path: TreePath) -> str:
-        """``file:line`` of what stands at a path, or of the nearest thing around it."""
+        """``file:line`` of the value at a path, or of the nearest enclosing one."""
         while path and path not in self.lines:
             path = path[:-1]
         return f"{self.file}:{self.lines[path]}" if path in self.lines else self.file
 
     def error(self, path: TreePath, message: str) -> UsageError:
-        """The error that says where it is."""
+        """An error with its place in the file."""
         return UsageError(f"{self.place(path)}: {message}")
 
     def record(self, value: object, path: TreePath, kind: type[T]) -> T:
-        """A value as a record. Raises UsageError where it is none."""
+        """A value as a record. Raises UsageError if it does not fit."""
         try:
             return converted(value, kind)
         except msgspec.ValidationError as error:
@@ -70,28 +68,12 @@ class InventoryTree(msgspec.Struct, frozen=True):
 
 
 def toml_tree(file: str, text: str) -> InventoryTree:
-    """A TOML file. Raises UsageError for what is none."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    for number, written in enumerate(text.split("\n"), 1):
-        if written.count(".") > _MAX_DOTS:  # the parser's time grows with their square
-            raise UsageError(f"{file}:{number}: more than {_MAX_DOTS} dots in one line")
-    try:
-        value = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        message = str(error)
-        found = _SYNTAX_LINE.search(message)
-        end = text.rstrip("\n").count("\n") + 1
-        line = int(found[1]) if found and found[1] else end
-        what = _SYNTAX_LINE.sub("", message)
-        raise UsageError(f"{file}:{line}: not valid TOML: {what}") from None
-    return InventoryTree(file, value, _toml_lines(text))
+    """Parse a TOML file. Raises UsageError if it is invalid."""
+    return InventoryTree(file, toml_values(file, text), _toml_lines(text))
 
 
 def yaml_tree(file: str, text: str) -> InventoryTree:
-    """The first document of a YAML file. Raises UsageError for what is none."""
+    """Parse the first document of a YAML file. Raises UsageError if it is invalid."""
     try:
         source = YamlSource(text.encode(), file)
         document = composed(source, 0, source.text)
@@ -141,7 +123,7 @@ def _scalar(node: Scalar) -> object:
 
 
 def _toml_lines(text: str) -> dict[TreePath, int]:
-    """Where tables and keys stand, as far as lines show it (not in inline tables)."""
+    """Line numbers of tables and keys (but not in inline tables)."""
     lines: dict[TreePath, int] = {}
     tables: dict[str, int] = {}
     path: TreePath = ()

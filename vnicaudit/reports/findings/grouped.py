@@ -1,5 +1,5 @@
-"""Findings put together by what they have in common: how many, on which (some are named), and what
-to do, once. Memory grows with the groups, which are bounded, and not with the findings."""
+"""Findings in groups: how many, their subjects (some by name), and the fix, once. Memory grows with
+the number of groups, which is limited, and not with the findings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GroupBy = Literal["rule", "domain", "host", "owner", "image", "flavor", "project
 GROUP_BY: tuple[GroupBy, ...] = get_args(GroupBy)
 
 GROUPS = 5_000
-"""Groups that are told apart; what would be one more goes to those that are put together."""
+"""Maximum groups; beyond that, findings go to one common group."""
 _OTHERS = "all others"
 _NO_SERVER = "no server of a cloud"
 _NOT_TOLD = "not told"
@@ -34,8 +34,9 @@ RuleKey = tuple[Severity, str, str]
 
 
 class _GroupKey(NamedTuple):
-    """Key of a group. ``place``: of one domain, where it is described; ``line``: of its first
-    finding there, which tells it from others of its name in one file (0: there is none)."""
+    """Key of a group. For the group of a domain, ``place``: where it is described; ``line``: line
+    of its first finding there, which distinguishes domains of the same name in one file (0:
+    none)."""
 
     name: str
     place: str = ""
@@ -43,8 +44,8 @@ class _GroupKey(NamedTuple):
 
 
 class FindingGroup(NamedTuple):
-    """``about``: what is in it in numbers; ``rules``: worst first. ``name`` is empty where all
-    findings are one group."""
+    """``about``: its contents in numbers. ``rules``: worst first. ``name`` is empty if all findings
+    are in one group."""
 
     name: str
     about: str
@@ -52,7 +53,7 @@ class FindingGroup(NamedTuple):
 
 
 class Groups:
-    """Findings by rule, or by what those have in common that they are about."""
+    """Findings grouped by rule, or by a property of their subjects."""
 
     def __init__(
         self, by: GroupBy, wordings: Wordings, *, names: int = NAMES, sort: SortBy = "severity"
@@ -65,7 +66,7 @@ class Groups:
         self._scopes: dict[_GroupKey, Counter[str]] = {}
 
     def add(self, audited: Audited) -> None:
-        """Take the findings of one."""
+        """Add the findings of one subject."""
         met: set[tuple[_GroupKey, RuleKey]] = set()
         common = self._place(audited) if audited.findings else _GroupKey("")
         for finding in audited.findings:
@@ -82,7 +83,7 @@ class Groups:
             self._scopes.setdefault(group, Counter())[audited.scope] += 1
 
     def groups(self) -> Iterator[FindingGroup]:
-        """Worst first, or as they are to be sorted; in a group the worst rule first."""
+        """Worst group first, or in the requested order; within a group the worst rule first."""
         alike = Counter(key[:2] for key in self._found)
         ordered = {key: sorted(rules.items(), key=_badness) for key, rules in self._found.items()}
         for key in sorted(ordered, key=lambda key: self._rank(key, ordered[key][0][0])):
@@ -105,7 +106,7 @@ class Groups:
         return group if room else _GroupKey(_OTHERS)
 
     def _title(self, key: _GroupKey, *, alone: bool) -> str:
-        """``alone``: no other is of this name and place."""
+        """Title of a group. ``alone``: no other group has this name and place."""
         if self._by == "rule":
             return ""
         if self._by != "domain":
@@ -123,7 +124,7 @@ class Groups:
         return f"{count(problems, 'problem')} in {where}"
 
     def _wording(self, finding: Finding, audited: Audited) -> FindingWords:
-        """The words of a finding, which name no particular server."""
+        """The words of a finding, without the name of a particular server."""
         message, fix, change = message_of(finding), finding.fix, finding.change
         owner = name_of(finding.owner)
         if not fix:
@@ -137,7 +138,7 @@ class Groups:
         return FindingWords(message, owner, fix_label(finding), fix, edit, risk)
 
     def _place(self, audited: Audited) -> _GroupKey:
-        """The group that all of one belongs to."""
+        """The group of everything found on one subject."""
         if self._by != "domain":
             return _GroupKey(self._shared(audited))
         place = audited.findings[0].location
@@ -146,7 +147,7 @@ class Groups:
         return _GroupKey(audited.subject, where, line or 0)
 
     def _shared(self, audited: Audited) -> str:
-        """What one has in common with others of its group."""
+        """The value that a subject shares with others in its group."""
         by, placed = self._by, audited.placed
         if by == "owner":
             return name_of(audited.owner)
@@ -167,7 +168,7 @@ class Groups:
 
 
 def files_of_a_host(file: str) -> str:
-    """The group of a file, which does not name its host: those of one folder are together."""
+    """The group of a file that does not name its host: one group for each folder."""
     return f"{_NOT_TOLD}: files in {os.path.dirname(file) or '.'}"
 
 
@@ -177,9 +178,9 @@ def _badness(item: tuple[RuleKey, EqualFindings]) -> tuple[int, int, str]:
 
 
 def groups_of(options: Options, *, by_rule: bool = False) -> Groups | None:
-    """The groups that a report is to fill: those of ``--group-by``, else by rule where ``by_rule``
-    says so; None where each finding stands by itself. Raises ValueError where nothing says how a
-    fix is worded for several."""
+    """The groups of a report: by ``--group-by``, or else by rule if ``by_rule``; None: each finding
+    is shown by itself. Raises ValueError if it is unknown how a fix is worded for several
+    subjects."""
     by: GroupBy = options.group_by if options.group_by in GROUP_BY else "rule"
     if options.group_by not in GROUP_BY and not by_rule:
         return None

@@ -1,4 +1,4 @@
-"""Changes that restore a domain to its state before a run, or to the original that was kept."""
+"""Changes that restore a domain to its state before a run, or to its saved original."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ReachMachine = Callable[[], Machine]
 
 
 class DomainRollback:
-    """The way back of what one run did to domains."""
+    """The rollback of the changes that one run made to domains."""
 
     def __init__(self, adapters: Adapters, request: UndoRequest) -> None:
         self._adapters = adapters
@@ -45,8 +45,8 @@ class DomainRollback:
 
     def prepare(self, unit: UnitRequest, reach: ReachMachine) -> Prepared:
         """The change that reverses what an earlier run did to a domain; without a transaction where
-        the domain is already as it was. Raises RefusedError with the reason where it cannot be
-        begun."""
+        the domain is already as it was. Raises RefusedError with the reason if it cannot be
+        started."""
         transaction = self._request.transaction(unit, DomainTransaction)
         if transaction.before == transaction.goal:
             raise UnitRefusedError(_ONLY_RAN, "whole-only")
@@ -76,7 +76,7 @@ class DomainRollback:
         return Prepared(made, current, goal)
 
     def restore(self, unit: UnitRequest, reach: ReachMachine) -> Prepared:
-        """The definition that was kept."""
+        """The change that restores the whole saved definition."""
         transaction, original = kept_original(self._request.run, unit, DomainTransaction)
         reading, machine = self._texts.reading, reach()
         domain = reading.definition_of(original, unit.target)
@@ -115,7 +115,7 @@ class DomainRollback:
         return Prepared(made, current, original)
 
     def _stays_off(self, transaction: DomainTransaction) -> bool:
-        """True where the guest ran before the run and the run could not undo its change, so that
+        """True if the guest ran before the run and the run could not undo its change, so that
         the guest may be off."""
         done = self._request.run.done_event(transaction.key)
         return transaction.active and done is not None and not done.undone
